@@ -127,7 +127,7 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
 
 
 websocket_urlpatterns = [
-    # Django types a view by what it returns; Channels puts an application in its place.
+    # Django types a view by its result; Channels puts an application in its place.
     path("ws/c/<uuid:conversation_id>/", ConversationConsumer.as_asgi()),  # type: ignore[arg-type]
 ]
 

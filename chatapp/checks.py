@@ -40,7 +40,7 @@ READ_COMMITTED = "read committed"
 OLDEST_REDIS = (6, 2)
 # A server that has all keys.
 STANDALONE = "standalone"
-# What may be removed to make room, so that keys without an end stay.
+# Policies that may remove keys to make room, but never keys without an end.
 SAFE_POLICIES = ("noeviction", "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl")
 PROBE, COUNT = "palimpsest:probe", "palimpsest:probe:count"
 
@@ -256,8 +256,8 @@ def _keeps_sessions(one: Any, other: Any) -> bool:
 
     if one.info.backend_pid == session(one):
         return True
-    # Somebody is in between. A free session is given to whoever asks next, and is busy until the
-    # end of a transaction.
+    # A pooler is in between. It gives a free session to the next caller, and a session is busy
+    # until the end of a transaction.
     first = session(one)
     with other.transaction():
         return session(other) != first and session(one) == first

@@ -45,7 +45,7 @@ LARGEST_IMAGE_EDGE = read_number("LARGEST_IMAGE_EDGE", 8_000, least=1)
 HOST = read_text("HOST", "127.0.0.1").strip("[]")
 PORT = read_number("PORT", 8000, most=65_535)
 
-# Where a worker tells whether it is ready, and its metrics; 0 is nowhere.
+# The port where a worker answers /readyz and /metrics; 0 is none.
 WORKER_PORT = read_number("WORKER_PORT", 0, most=65_535)
 
 # Seconds of rest after which a conversation may be condensed; providers forget it after 300.
@@ -74,38 +74,38 @@ EMBEDDINGS_KEY = read_text("EMBEDDINGS_KEY", "none")
 if EMBEDDINGS_URL and not EMBEDDINGS_MODEL:
     raise BadEnvironment("EMBEDDINGS_URL also needs EMBEDDINGS_MODEL, the model's name there.")
 
-# What makes a full context smaller first: a strategy of condense by name, or a dotted path.
+# The first strategy for a full context: its name in condense, or a dotted path.
 CONDENSE_STRATEGY = read_text("CONDENSE_STRATEGY", "fresh_start")
 
 # The share of a window, in percent, that no request is meant to fill: sizes are estimates.
 CONDENSE_BUFFER = read_number("CONDENSE_BUFFER", 10, most=50)
 
-# The dotted path of a function from a condense.Configuration, with what user and server want, to
-# another one: an application's own thresholds, strategies, prompts, hooks and numbers.
+# The dotted path of a function from a condense.Configuration, with the choices of user and server,
+# to another one: an application's own thresholds, strategies, prompts, hooks and numbers.
 CONDENSE_CONFIGURATION = read_text("CONDENSE_CONFIGURATION", "")
 
 # The dotted path of a condense.Hooks object, or of a function from the workspace's folder to one:
 # an application's own say in every condensation.
 CONDENSE_HOOKS = read_text("CONDENSE_HOOKS", "")
 
-# Whether every summary carries the ledger (condense.attach_ledger) and the files that were read
-# (condense.AttachFoldedFiles), before what CONDENSE_HOOKS adds.
+# True if every summary carries the ledger (condense.attach_ledger) and the files that were read
+# (condense.AttachFoldedFiles), before the hooks of CONDENSE_HOOKS.
 CONDENSE_DEFAULT_HOOKS = read_flag("CONDENSE_DEFAULT_HOOKS", default=True)
 
 # Detailed error pages, for development only.
 DEBUG = read_flag("DEBUG", default=False)
 
-# Signs cookies and encrypts stored keys; made on first start and kept beside the database.
+# Signs cookies and encrypts stored keys; made on first start and kept with the database.
 SECRET_KEY = read_text("SECRET_KEY", "") or read_or_create_secret(DATA_DIR / "secret-key")
 
-# Keys of before: what they signed and encrypted is still read, until `manage.py rotate_keys`.
+# Earlier keys: values that they signed and encrypted are still read, until `manage.py rotate_keys`.
 SECRET_KEY_FALLBACKS = read_list("SECRET_KEY_FALLBACKS", [])
 
 # Signs the heads of all audit chains; by default made with the first seal, and kept in DATA_DIR.
 SEAL_KEY = read_text("SEAL_KEY", "")
 
-# The one address that people type. Whoever comes by another is led there, and every link names it;
-# what follows of TLS follows from it.
+# The one address that people type. Requests to another one are redirected to it, every link names
+# it, and it decides whether TLS is used.
 PUBLIC_URL = read_origin("PUBLIC_URL")
 PUBLIC = urlsplit(PUBLIC_URL)
 ENDS_AT_TLS = PUBLIC.scheme == "https"
@@ -127,7 +127,7 @@ ALLOW_PRIVATE_ADDRESSES = read_flag(
 # bubblewrap where that is installed, otherwise with all that the server's own user may do.
 ALLOW_COMMANDS = read_flag("ALLOW_COMMANDS", default=False)
 
-# /metrics is for whoever sends this token, or for everybody; otherwise it is not there.
+# /metrics is for requests with this token, or for everybody; otherwise it is not there.
 METRICS_TOKEN = read_text("METRICS_TOKEN", "")
 ALLOW_METRICS = read_flag("ALLOW_METRICS", default=False)
 
@@ -139,16 +139,16 @@ CSRF_TRUSTED_ORIGINS = [*read_origins("CSRF_TRUSTED_ORIGINS"), *filter(None, [PU
 BEHIND_TLS = read_flag("BEHIND_TLS", default=ENDS_AT_TLS)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 
-# Who comes without TLS is led to it by a middleware, and browsers remember TLS for a year.
+# A middleware redirects requests without TLS, and browsers remember TLS for a year.
 SECURE_HSTS_SECONDS = 31_536_000 if ENDS_AT_TLS else 0
 # This server speaks for its own name, and not for those below it. Without TLS one sentence of
-# `chatapp.checks` says what three of Django's would.
+# `chatapp.checks` stands for three of Django's.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
 if not ENDS_AT_TLS:
     SILENCED_SYSTEM_CHECKS += [f"security.{one}" for one in ("W004", "W012", "W016")]
 
-# Proxies that add the client's address to X-Forwarded-For. Nobody else's header is believed: who
-# could choose an address could guess at passwords without an end.
+# Proxies that add the client's address to X-Forwarded-For. No other header is believed: a client
+# that could choose its address could guess passwords for ever.
 TRUSTED_PROXIES = read_networks("TRUSTED_PROXIES")
 
 # Django's own parts first, ours last, so that ours is checked with all of them loaded.
@@ -204,7 +204,7 @@ SQLITE = {
 }
 DATABASES = {"default": read_database("DATABASE_URL", SQLITE)}
 
-# What happens in one process reaches the others through Redis, where several share a database.
+# Events of one process reach the others through Redis, where several share a database.
 REDIS_URL = read_redis("REDIS_URL")
 CLUSTER = bool(REDIS_URL) and DATABASES["default"] is not SQLITE
 if CLUSTER:
@@ -238,7 +238,7 @@ CACHES = {
     },
 }
 
-# Whether whoever reaches the server may make an account; otherwise by invitation.
+# True if anybody who reaches the server may make an account; otherwise by invitation.
 ALLOW_REGISTRATION = read_flag("ALLOW_REGISTRATION", default=False)
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if BEHIND_TLS else "http"
 # Browsers let a page on localhost use passkeys without TLS.
@@ -256,8 +256,8 @@ if not MAIL_SERVER:
     MAILERS = {"default": {"BACKEND": "django.core.mail.backends.dummy.EmailBackend"}}
     SILENCED_SYSTEM_CHECKS += ["mail.E001"]
 
-# Single sign-on with an OpenID provider: who has a verified address in one of these domains, or is
-# in one of these groups, may join without an invitation. Who is in neither is refused.
+# Single sign-on with an OpenID provider: people with a verified address in one of these domains, or
+# in one of these groups, may join without an invitation. All others are refused.
 OIDC_ISSUER = read_text("OIDC_ISSUER", "").rstrip("/")
 OIDC_DOMAINS = read_list("OIDC_DOMAINS", [])
 OIDC_GROUPS = read_list("OIDC_GROUPS", [])
@@ -287,9 +287,8 @@ LOCALE_PATHS = [PACKAGE / "locale"]
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 
-# One line each to stderr: where and what kind, never what a message says.
-# From which level on the log tells what becomes of turns and condensations: DEBUG says also why one
-# is not due.
+# One line each to stderr: places and kinds, never the words of a message. From which level on turns
+# and condensations are logged: DEBUG also logs why one is not due.
 LOG_LEVEL = read_text("LOG_LEVEL", "INFO").upper()
 if LOG_LEVEL not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
     raise BadEnvironment(f"LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR, not {LOG_LEVEL!r}.")
@@ -317,7 +316,7 @@ LOGGING = {
         "django": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
         "chatapp": {"level": LOG_LEVEL},
         "condense": {"level": LOG_LEVEL},
-        # The SDK for MCP servers repeats what these say; what became of a call is told by its card.
+        # The SDK for MCP servers repeats what these log; a call's card shows its result.
         "mcp": {"level": "CRITICAL"},
         "client": {"level": "CRITICAL"},
         # Pools say so at each try; `operations.processes` says when an outage begins, and its end.

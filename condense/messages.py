@@ -102,16 +102,16 @@ class OpaqueBlock:
 
 Block = TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock | OpaqueBlock
 
-# Under this key a block says what it is that was put beside somebody's own words. It is for whoever
-# shows the message, and no API knows it.
+# The key with the kind of a block that was added to somebody's own words. It is for pages that show
+# the message, and no API knows it.
 BESIDE = "beside"
-# The kind of what was so when a message was sent, and is told anew with the next.
+# The kind of a description of the surroundings at a message; the next message has its own.
 ENVIRONMENT = "environment"
 # The kind of passages of hidden messages that were found with a message's words.
 RECALLED = "recalled"
-# The kind of what says which passages a person has had forgotten.
+# The kind of a block with the passages that a person has had forgotten.
 FORGOTTEN = "forgotten"
-# What held only at its moment, and nobody said.
+# Kinds that held only at their moment, and that nobody said.
 PASSING = frozenset({ENVIRONMENT, RECALLED, FORGOTTEN})
 
 

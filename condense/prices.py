@@ -6,8 +6,9 @@ from decimal import Decimal
 from math import prod
 
 MILLION = Decimal(1_000_000)
-# To write to the cache for an hour costs twice the input's price, for five minutes 1.25 times:
-# so much more of the latter, by platform.claude.com/docs/en/build-with-claude/prompt-caching.
+# To write to the cache for an hour costs twice the input's price, for five minutes 1.25 times: the
+# difference as a part of the latter, by
+# platform.claude.com/docs/en/build-with-claude/prompt-caching.
 HOUR = Decimal("0.6")
 
 

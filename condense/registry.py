@@ -10,7 +10,7 @@ from operator import attrgetter
 
 logger = logging.getLogger(__name__)
 
-# What comes with the package is not replaced by what happens to be installed beside it.
+# An installed plug-in does not replace an entry of the package.
 INSTALLED = -1
 
 

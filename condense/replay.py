@@ -12,9 +12,9 @@ from condense.prices import Usage
 from condense.summaries.summarizer import Chunk, SummaryRequest, TextChunk
 from condense.tokens.counters import TokenCount, TokenCounter, count_messages
 
-# The excerpt's share of what it stands for: recorded summaries of a coding agent took as much.
+# The excerpt's share of the text it replaces: recorded summaries of a coding agent took as much.
 EXCERPT_SHARE = 0.037
-# After so many failures in a row no further condensation is tried.
+# Failures in a row after which no further condensation is tried.
 MOST_FAILURES = 3
 
 

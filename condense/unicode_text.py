@@ -11,10 +11,10 @@ from typing import Any
 
 from condense.sentences import Sentence, change_texts
 
-# Levels of JSON that are kept; SQLite reads a thousand, and nobody means so many.
+# Levels of JSON that are kept; SQLite reads a thousand, and nobody needs as many.
 DEEPEST = 200
 TOO_DEEP = "[nested too deeply]"
-# Signs that nobody sees and that turn what follows them around, or end what keeps it apart.
+# Invisible signs that turn the text around after them, or end such a part.
 _TURNS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 
 

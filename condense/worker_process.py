@@ -15,7 +15,7 @@ from pathlib import Path
 class WorkerProcess:
     """One process, shared by all threads, that runs a script; it dies with its parent.
 
-    It is started with the first request. One request may take so many ``seconds``.
+    It is started with the first request. A request takes ``seconds`` at most.
     """
 
     def __init__(self, worker: Path, *options: str, seconds: float) -> None:

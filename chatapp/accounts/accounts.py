@@ -27,7 +27,7 @@ LONGEST_PROFILE_NAME = 70
 @transaction.atomic
 def prepare_owner() -> User:
     """Return the server's owner, made on first start with profiles and preferences."""
-    # Who can sign in still comes first: by them the server is got back.
+    # Users who can still sign in come first: they are the ones who can repair the server.
     operators = User.objects.filter(is_superuser=True).order_by("-is_active", "pk")
     owner = operators.first()
     if owner is None:
@@ -86,7 +86,7 @@ def _offer_profiles(user: User) -> Preferences:
     return preferences
 
 
-# What a new user's preferences never have of an operator's.
+# Fields that a new user's preferences never copy from an operator's.
 _OWN = ("owner", "default_profile", "offered_providers", "allowance", "language", "about_me")
 
 

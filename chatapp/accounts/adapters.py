@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 # Within which an OpenID provider has to answer.
 OPENID_TIMEOUT = 10
 
-# By what the provider knows somebody, as far as the column has room, and what it says of them.
+# The provider's id of a person, as far as the column has room, and its claims about them.
 SUBJECT = re.compile(r"[!-~]{1,191}")
 TEXT_CLAIMS = ("email", "preferred_username", "name", "given_name", "family_name")
 LONGEST_ADDRESS = 254
@@ -46,7 +46,7 @@ LONGEST_ADDRESS = 254
 EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"}
 # Of each kind, to one user: all of them hold the same link.
 MAILS_AN_HOUR, HOUR = 5, 3600
-# The number of whoever has an address that is no account's.
+# A user's number for an address that belongs to no account.
 NOBODY = 0
 
 

@@ -19,9 +19,9 @@ from chatapp.project.sentences import translate as _
 
 SIGN_IN_LIFETIME = timedelta(hours=24)
 MOST_API_TOKENS = 50
-# Characters: no name or address has so many, and no database compares any number.
+# Characters. No name or address is longer, and no database compares texts of any length.
 LONGEST_CREDENTIAL = 300
-# How exactly it is noted when a token was last used: no read has to wait for a write.
+# The last use of a token is noted once in this time, so that few reads need a write.
 USE_PRECISION = timedelta(minutes=1)
 
 
@@ -118,7 +118,7 @@ def holder_of_api_token(*, token: str) -> ApiToken | None:
     found = named.select_related("owner").first()
     now = timezone.now()
     if found and (found.used_at is None or now - found.used_at > USE_PRECISION):
-        # On a full disk it can be read still.
+        # On a full disk the token still works.
         with suppress(OperationalError):
             ApiToken.objects.filter(pk=found.pk).update(used_at=now)
     return found

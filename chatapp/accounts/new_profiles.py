@@ -49,7 +49,7 @@ def connect(profile: Profile) -> ConnectionResult:
     usual = _usual_model(profile, report.models)
     choice = ConnectionResult(asks_model=not usual, models=() if usual else report.models)
     if not profile.model or (report.models and not report.find_model(profile.model)):
-        # What was chosen at another address is none of this one's.
+        # A model that was chosen at another address is not one of this address.
         profile.model = usual
     if not profile.model:
         return choice
@@ -113,7 +113,7 @@ def _complete(profile: Profile, listed: ListedModel | None) -> None:
         profile.context_window = SAFE_WINDOW
         profile.max_output = profile.max_output or SAFE_OUTPUT
     profile.context_window = window = max(profile.context_window, LEAST_WINDOW)
-    # Some servers say the window twice; its form takes no profile whose output fills it.
+    # Some servers give the window for both, but a reply may not fill it.
     if not 0 < profile.max_output < window:
         profile.max_output = condense.output_limit(window)
 

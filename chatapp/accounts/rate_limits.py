@@ -16,7 +16,7 @@ from chatapp.project.sentences import translate as _
 AT_ONE_ACCOUNT = 10
 FROM_ONE_NETWORK = 50
 GUESS_SECONDS = 15 * 60
-# Who has one IPv6 address has all with the same first bits.
+# A holder of one IPv6 address holds all addresses with the same first bits.
 IPV6_PREFIX = 64
 
 MINUTE = 60

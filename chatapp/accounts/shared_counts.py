@@ -7,21 +7,21 @@ from django.core.cache import caches
 from django.core.cache.backends.redis import RedisCache
 from redis import RedisError
 
-# Seconds for which nobody waits for Redis again, once it was away.
+# Seconds after a failure in which Redis is not asked.
 AWAY = 10
 
 
 class SharedCounts(RedisCache):
     """Django's cache in Redis, which does not fail while Redis is away."""
 
-    def _ask(self, what: str, *given: Any, **named: Any) -> Any:
+    def _ask(self, name: str, *given: Any, **named: Any) -> Any:
         alone = caches["visits"]
         if not alone.get("redis-away"):
             try:
-                return getattr(super(), what)(*given, **named)
+                return getattr(super(), name)(*given, **named)
             except RedisError:
                 alone.set("redis-away", True, AWAY)
-        return getattr(alone, what)(*given, **named)
+        return getattr(alone, name)(*given, **named)
 
     add = partialmethod(_ask, "add")
     get = partialmethod(_ask, "get")

@@ -30,7 +30,7 @@ from chatapp.project.sentences import translate as _
 log = logging.getLogger(__name__)
 
 USERS_PER_PAGE = 20
-# So long a user may take the deletion of their account back.
+# The time in which a user may take the deletion of their account back.
 GRACE = timedelta(days=7)
 
 

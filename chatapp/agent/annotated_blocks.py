@@ -137,7 +137,7 @@ def kind_of(block: condense.Block) -> str:
 def text_of(block: condense.Block) -> str:
     """Return a block's text, without the tags of a file or the surroundings; "" without text."""
     said = block.text if isinstance(block, condense.TextBlock) else ""
-    # What an imported file only calls so has no tags, and is shown whole.
+    # A block of an imported file that only uses the name has no tags, and is shown whole.
     tagged = _TAGGED.fullmatch(said)
     return tagged[2] if tagged else said
 

@@ -53,7 +53,7 @@ async def compute[**P, T](
 
 # Seconds between two pieces of a text: it reads as flowing, and a fast model's come in batches …
 SHORTEST = 1 / 15
-# … and more where many texts are written: all of them get so many pieces a second.
+# … and longer where many texts are written: all of them together get this many pieces a second.
 ALL_PIECES = 800
 
 # The streams that are read here, and the texts that are shown, each for as long as there is its

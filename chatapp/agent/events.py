@@ -125,7 +125,7 @@ class StreamDiscarded:
     """Forget the streamed reply: it broke off early, or comes again with its thinking apart."""
 
 
-# What a provider yields and watchers are told alike.
+# Events that a provider yields, and that watchers receive unchanged.
 ReplyEvent = (
     TextStreamed
     | ThinkingStarted

@@ -50,7 +50,7 @@ class _Block:
 
     def stored(self) -> dict[str, Any]:
         """Return the block as a part of a draft."""
-        # Joined once, and then only what is new.
+        # Joined once; later only new pieces are joined.
         self.pieces[:] = ["".join(self.pieces)]
         took = {"seconds": self.seconds or self.measured()} if self.type == THINKING else {}
         return {"type": self.type, **self.names, "text": self.pieces[0], **took}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-# What arguments are kept under that are no JSON object.
+# The key of arguments that are no JSON object.
 UNPARSED = "_unparsed"
 # Characters of arguments that are read, which takes less than a second.
 LONGEST_ARGUMENTS = 2_000_000
@@ -16,7 +16,7 @@ ARGUMENTS_CUT = (
 )
 WRONG = "These arguments are no JSON object: {why}. The tool did not run. Send one JSON object."
 _FENCE = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
-# Strings, so that what stands in them is passed over, and commas before an end.
+# Strings, so that their contents are passed over, and commas before an end.
 _SLIPS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
 _ESCAPES = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|(\\)')
 # NaN and the infinities, which are no JSON, are no integers either.

@@ -106,7 +106,7 @@ PROGRESS_INTERVAL = 0.5  # seconds
 class AttemptLog:
     """The engine's ``CondensationLog``: a row per attempt, and events for the watchers."""
 
-    # Whether what is tried is a draft, which belongs to no turn.
+    # True if each attempt is a draft, which belongs to no turn.
     drafts: ClassVar[bool] = False
 
     def __init__(
@@ -119,9 +119,9 @@ class AttemptLog:
         self.run, self.scale, self.saver = journal.run, journal.scale, journal.saver
         self.audience = journal.saver.audience
         self.on_disk = on_disk
-        # What the next attempts are of, where that is a part.
+        # The part that the next attempts condense, None for all.
         self.scope: CondenseScope | None = None
-        # What an attempt's notes begin with: why the user's "Not now" does not hold.
+        # The first notes of an attempt: the reason that the user's "Not now" does not hold.
         self.notes: list[str] = []
         self.asked_in_vain = False
         self._told_at = 0.0
@@ -153,7 +153,7 @@ class AttemptLog:
         run, budget = self.run, self.run.budget()
         if turn := self.turn:
             turn.go_on(Turn.Doing.CONDENSING)
-        # Before anything is on record: what asks no model may go on.
+        # Before anything is on record. An attempt that asks no model may go on.
         if attempt.prompt:
             check_spending_of(run.conversation, run.preferences)
         last_seq = Conversation.objects.values_list("last_seq", flat=True)

@@ -1,4 +1,4 @@
-"""The condenser's parts by the user's settings and the server's."""
+"""The condenser of a conversation, built from the settings of its user and of the server."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,12 +22,12 @@ HooksFor = Callable[[Path], condense.Hooks]
 def loaded_configuration(terms: TurnSettings) -> condense.Configuration:
     """Return the configuration of a run, with all hooks and with loaded strategies.
 
-    Strategies that are named in the configuration have the user's options. As user and server
-    choose, a summary carries the ledger of the messages it hides, and the files that were read; and
-    an unusable one is written again, or the ledger stands for it.
+    Strategies that are named in the configuration get the user's options. If user and server want
+    that, a summary carries the ledger of the messages it hides, and the files that were read; and
+    an unusable summary is written again, or the ledger replaces it.
     """
     wanted, preferences = terms.configuration, terms.preferences
-    wishes = {
+    options = {
         "messages": preferences.messages_kept,
         "tokens": terms.tokens_kept,
         "keep_first": preferences.keep_first,
@@ -35,7 +35,7 @@ def loaded_configuration(terms: TurnSettings) -> condense.Configuration:
         "fraction": preferences.truncated_percent / 100,
     }
     strategies = [
-        condense.load_strategy(one, wishes) if isinstance(one, str) else one
+        condense.load_strategy(one, options) if isinstance(one, str) else one
         for one in wanted.strategies
     ]
     hooks = condense.Hooks()
@@ -83,7 +83,7 @@ def situation_of(
     toolbox: Toolbox,
     **rest: Any,
 ) -> condense.Situation:
-    """Return the situation of a conversation that is ``effective``, with ``rest`` in it."""
+    """Return the situation of an effective history; ``rest`` are more of its fields."""
     return terms.configuration.situation(
         effective,
         size,

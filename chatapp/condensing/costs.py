@@ -13,15 +13,15 @@ from chatapp.conversations.context.sizes import Scale
 from chatapp.conversations.context.turn_context import TurnSettings
 from chatapp.models import Conversation, ModelCall, Preferences, Profile
 
-# Vendors keep a prompt for as long after its last use, unless they are paid for more.
+# Vendors keep a prompt this long after its last use, unless they are paid for more.
 CACHED_FOR = timedelta(minutes=5)
 
 
 def predict(terms: TurnSettings, expected: condense.Usage, *, unchanged: bool) -> condense.Usage:
     """Return the usage of calls that is to be billed, from the usage expected of them.
 
-    The provider reads from its cache the part that the conversation's own calls have sent before,
-    if it is ``unchanged`` since, and the last call is not long ago.
+    The part that the conversation's own calls have sent before is read from the cache, if it is
+    ``unchanged`` since, and the last call is not long ago.
     """
     calls = ModelCall.objects.filter(
         conversation=terms.conversation.pk,
@@ -73,9 +73,9 @@ def bill(profile: Profile, usage: condense.Usage) -> condense.Usage:
     return replace(usage, input=0, cache_write=usage.input)
 
 
-# What a summary takes of what it stands for, and all that is written for it, as was measured.
+# Shares of the hidden text, as measured: the summary, and everything that is written for it.
 SUMMARY, WRITTEN = 0.04, 0.08
-# The least that a summary takes, and the instruction that asks for it, in tokens.
+# Tokens of the shortest summary, and of the instruction that asks for it.
 SHORTEST, INSTRUCTION = 250, 1_500
 
 
@@ -86,7 +86,7 @@ def forecast_part(terms: TurnSettings, tokens: int) -> tuple[int, Decimal | None
     return after, terms.writer.cost_of(bill(terms.writer, usage))
 
 
-# The share of its threshold from which a context is worth it.
+# Smaller contexts are not condensed while idle; a share of the threshold.
 LEAST = 0.5
 
 

@@ -215,13 +215,13 @@ def _prepare(draft: BackgroundDraft) -> tuple[condense.Condenser, condense.Situa
     terms = read_terms(pk)
     if terms is None or terms.conversation.deleted_at:
         raise DraftDropped(noop("The conversation was deleted, or has no profile any more."))
-    # Before what it is made of: what is changed meanwhile makes the draft useless.
+    # Before its inputs are read: a change of one meanwhile makes the draft useless.
     basis = basis_of(terms)
     conversation, profile = terms.conversation, terms.profile
     journal = journal_outside(terms, Scale.read(terms))
     effective = journal.read_history()
     tried = Condensation.objects.filter(conversation=pk).aggregate(seq=Max("at_seq"))["seq"]
-    # The environment is told when the draft is applied, as it is then.
+    # The environment is added when the draft is applied, as it is then.
     situation = situation_of(
         terms,
         effective,

@@ -36,7 +36,7 @@ class SummaryReviewer:
         self.run, self.saver = journal.run, journal.saver
         self.audience = journal.saver.audience
         self._taken_up: Review | None = None
-        # Whether one by hand is to be reviewed.
+        # True if a summary by hand is to be reviewed.
         self.by_hand = self.run.wish.review
         self._shows_all = False
         self._told, self._text = 0.0, ""
@@ -60,7 +60,7 @@ class SummaryReviewer:
         moment = time.monotonic()
         if self._is_wanted(attempt) and moment - self._told >= INTERVAL:
             self._told, told, self._text = moment, self._text, read()
-            # One that is written anew begins from its first letter again.
+            # A summary that is written anew is sent from its first letter again.
             at = len(told) if self._text.startswith(told) else 0
             self.audience.publish(events.SummaryStreamed(self._text[at:], at))
 
@@ -128,7 +128,7 @@ class SummaryReviewer:
 
 
 def _newest(turn: Turn) -> Review | None:
-    """Return the review that a turn waits for, or that was answered since nobody works on it."""
+    """Return the review that a turn waits for, or that was answered while no process ran it."""
     running = Condensation.objects.filter(turn=turn, status=Condensation.Status.RUNNING)
     return Review.objects.filter(condensation__in=running).order_by("ordinal").last()
 

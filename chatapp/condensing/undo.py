@@ -195,7 +195,7 @@ def redo_condensation(*, condensation: Condensation) -> None:
             raise Refused(_("A rewind also hid this condensation. Undo the rewind first."))
         undone = locked.condensations.undone().filter(undone_at=attempt.undone_at)
         redone = undone.order_by("message__seq")
-        # Each stands again for what the ones before it left.
+        # Each hides again the messages that the ones before it left.
         for made in Message.objects.filter(condensation__in=redone).order_by("seq"):
             if not hidden_messages.redo_reduction(made):
                 raise Refused(
@@ -217,7 +217,7 @@ def put_back(*, condensation: Condensation, index: int | None) -> None:
         if fact.state == "kept":
             return
         refuse_while_running(locked)
-        # Only what the user said is marked as theirs.
+        # Only the user's own words are marked as theirs.
         own = fact.quote if fact.kind in ("constraints", "names") else ""
         text = f"{condense.PUT_BACK} ({fact.kind.replace('_', ' ')}): {fact.quote}"
         block = condense.TextBlock(text, {condense.USER_WORDS: own})

@@ -35,7 +35,7 @@ def start_conversation(
         owner=owner, profile=profile, workspace=workspace, title=title[:TITLE_LENGTH]
     )
     if workspace == SAMPLES:
-        # What every request repeats takes its share of the window.
+        # The parts that every request repeats take their share of the window.
         beside = sum(sizes.overhead_of(terms_with(made, profile))) if profile else 0
         lay_out_samples(beside=beside)
     made.save(force_insert=True)
@@ -50,7 +50,7 @@ def rename_conversation(*, conversation: Conversation, title: str) -> None:
     Conversation.objects.filter(pk=conversation.pk).update(title=title[:200])
 
 
-def decide(
+def change_settings(
     *,
     conversation: Conversation,
     policies: Mapping[str, str],
@@ -69,14 +69,14 @@ def decide(
         "auto_recall": auto_recall,
     }
     if system != conversation.system_prompt:
-        # What was measured had another prompt before it.
+        # The measured request had another prompt.
         changed |= {"measured_tokens": None, "measured_seq": None}
     Conversation.objects.filter(pk=conversation.pk).update(**changed)
 
 
 def choose_profile(*, conversation: Conversation, profile: Profile) -> None:
     """Choose the profile that answers from now on."""
-    # What one tokenizer measured says little about another's.
+    # A size measured by one tokenizer says little about another's.
     Conversation.objects.filter(pk=conversation.pk).update(
         profile=profile, measured_tokens=None, measured_seq=None, named_window=None
     )
@@ -102,7 +102,7 @@ def restore_conversation(*, conversation: Conversation) -> None:
 def check_message(text: str, *, alone: bool = True) -> None:
     """Refuse an empty message and one that is too long.
 
-    Unless it stands ``alone``, something is attached, and may be all.
+    Unless it stands ``alone``, it has attachments, and its text may be empty.
     """
     if alone and is_blank(text):
         raise Refused(_("There is nothing to send yet. Type a message first."))
@@ -147,7 +147,7 @@ def place_conversation(*, conversation: Conversation, action: str) -> None:
 def move_conversation(
     *, conversation: Conversation, folder: Folder | None, named: str = ""
 ) -> None:
-    """Put a conversation into a folder, or out of all; one that is ``named`` is made if needed."""
+    """Put a conversation into a folder, or out of all; a ``named`` folder is made if needed."""
     with transaction.atomic():
         if named.strip():
             lock(Conversation, conversation.pk)
@@ -177,7 +177,7 @@ def _folder_name(name: str) -> str:
 
 @transaction.atomic
 def share_conversation(*, conversation: Conversation, tools: bool = False) -> str:
-    """Return the token of a new link, in clear this once; one that there was opens nothing more.
+    """Return the token of a new link, in clear this once; an older link opens nothing any more.
 
     It shows the messages until now, and the input and output of ``tools`` only if that is
     requested. Refused without messages.

@@ -28,7 +28,7 @@ TEXT_TOO_LARGE = noop(
     "take {most:,}: {percent:.0%} of the window of {window:,}."
 )
 
-# Characters of a rule, and of what is selected.
+# Characters of a rule, and of a selected passage.
 LONGEST_RULE = 20_000
 LONGEST_SELECTION = 100_000
 

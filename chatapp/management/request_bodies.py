@@ -15,7 +15,7 @@ from chatapp.operations.errors import not_saved
 from chatapp.project.languages import Reader, in_words
 from chatapp.project.sentences import translate as _
 
-# Bytes of the longest body that any page takes, with what a form puts around its files.
+# Bytes of the longest body that any page takes, with a form's text around its files.
 LARGEST_BODY = 256 * 1024 * 1024
 # Bytes that the application is handed at once.
 BODY_PIECE = 64 * 1024
@@ -45,7 +45,7 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
             super().handleContentChunk(data)
             self.content.flush()
         except OSError as error:
-            # As a disk does that is full. What the file still holds back fails once more.
+            # As on a full disk. The rest that the file still holds fails once more.
             self.failure = error
             with suppress(OSError):
                 self.content.close()

@@ -100,7 +100,7 @@ class ApiToken(AccessToken):
         READ = "read", _("read")
         WRITE = "write", _("read and write")
         ALL = "all", _("read, write and change settings")
-        # What no form offers but the gateway's own.
+        # A scope that only the gateway's form offers.
         GATEWAY = "gateway", _("gateway")
 
     class Mode(models.TextChoices):

@@ -128,7 +128,7 @@ class ModelCall(fields.Speaking):
     turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="calls")
     message = models.OneToOneField(Message, models.SET_NULL, null=True, related_name="call")
     condensation = models.ForeignKey(Condensation, models.SET_NULL, null=True, related_name="calls")
-    # Of a call beside its turn, or without one; see ``processes.is_left``.
+    # The process of a call outside its turn, or without one; see ``processes.is_left``.
     owner = models.CharField(max_length=120, null=True)  # noqa: DJ001 - so that no row is written anew
     purpose = models.CharField(max_length=10, choices=Purpose)
     status = models.CharField(max_length=12, choices=Status, default=Status.RUNNING)
@@ -157,7 +157,7 @@ class ModelCall(fields.Speaking):
     objects = ModelCallQuerySet.as_manager()
 
     class Meta:
-        # With the cost in it, what was spent is summed without a look at the rows themselves.
+        # With the cost in the index, sums of costs need no rows.
         indexes = (models.Index(fields=("conversation", "created_at", "cost"), name="call_spent"),)
 
     @property

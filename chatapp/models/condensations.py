@@ -38,7 +38,7 @@ class JulianDay(Func):
 DAY = 24 * 3600.0  # seconds
 # An older record has no total: its own cost stands for it.
 SPENT = Case(When(work_seconds=None, then="cost"), default="total_cost")
-# What a list is sorted by, as numbers, and what stands for one that is not known.
+# Columns that a list can be sorted by, as numbers, each with the number for an unknown value.
 _RANKS: dict[str, tuple[Combinable, float]] = {
     "saved": (F("tokens_before") - F("tokens_after"), 0.0),
     "cost": (SPENT, -1.0),
@@ -248,7 +248,7 @@ class Condensation(fields.Speaking, Recorded, Hiding):
     # Of a draft; see ``processes.is_left``.
     owner = models.CharField(max_length=120, null=True)  # noqa: DJ001 - so that no row is written anew
     message = models.OneToOneField(Message, models.SET_NULL, null=True, related_name="condensation")
-    # An import stores a try before what it names.
+    # An import stores a try before the attempt that it names.
     made_for = models.ForeignKey(
         "self", models.SET_NULL, null=True, related_name="tries", db_constraint=False
     )

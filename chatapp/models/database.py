@@ -25,10 +25,10 @@ from django.utils import timezone
 # Seconds between two pieces of something large.
 LONGEST_PAUSE = 0.2
 
-# Ends what is done in pieces in this context.
+# Ends work that is done in pieces in this context.
 STOP = ContextVar[Event | None]("stop", default=None)
 
-# PostgreSQL's code for what would have to wait.
+# PostgreSQL's code for a lock that is held by another transaction.
 LOCK_NOT_AVAILABLE = "55P03"
 
 _executors = list[ThreadPoolExecutor]()
@@ -49,8 +49,8 @@ _COLUMNS: dict[type, "models.Field[Any, Any]"] = {
 }
 
 
-# What makes a model's row of a part of what was selected: by what name it is set on the first one,
-# the model and its fields, where its key and its values stand, and what converts some of these.
+# A model's part of a selected row: its attribute on the first model's object, the model and its
+# fields, the places of its key and values, and converters for some of these.
 _Reader = tuple[str, type[models.Model], list[str], Any, Any, list[Any]]
 
 

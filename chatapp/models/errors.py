@@ -28,9 +28,9 @@ class IndexDamaged(Exception):
 
 # The first eight bits of SQLite's codes are their kind, the others say more.
 _KIND = 0xFF
-# What SQLite shares with other processes is grown without asking for the reason.
+# Growing the memory that SQLite shares with other processes fails with a code of its own.
 _FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
-# What PostgreSQL's codes are in SQLite's.
+# PostgreSQL's codes as SQLite's.
 _STATES = {
     "40001": sqlite3.SQLITE_BUSY,
     "40P01": sqlite3.SQLITE_BUSY,

@@ -14,7 +14,7 @@ from chatapp.models import fields
 from chatapp.models.database import Stopped, lock, now
 from chatapp.models.processes import is_left, this_process
 
-# So long another process may take to go on with an import, and to begin one.
+# The time that another process may take to continue an import, and to begin one.
 SILENCE, LONGEST = timedelta(minutes=10), timedelta(days=1)
 
 

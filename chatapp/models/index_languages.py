@@ -26,18 +26,18 @@ LONGEST_WORD, PLACES, LAST_PLACE, MOST_BYTES = 500, 255, 16_383, 1_000_000
 class IndexLanguage:
     """The SQL of the index for one database; its tables and columns have the same names in both."""
 
-    # A condition that an entry ``i`` has what is asked, and what joins it with the messages.
+    # A condition on the words of an entry ``i``, and a join of entries with messages.
     match: str
     join: str
-    # What conversation an entry is of, and those of a user's present ones.
+    # The conversation of an entry, and the present conversations of a user.
     chat: str
     own: str
-    # A condition on what was found by other words, "" where any beginning is found at once.
+    # A condition on entries found by other words; "" where any beginning is found at once.
     afterwards: str
-    # What of an entry says how little it is about the words, and how that is worked out.
+    # The column from which the rank of an entry is computed, and the rank: lower is better.
     fit: str
     badness: str
-    # What leaves only entries of one conversation.
+    # A condition that leaves only entries of one conversation.
     among: str
     # The entries of messages, how one is missing, and how a marker has words.
     unknown: Mapping[str, str]
@@ -45,7 +45,7 @@ class IndexLanguage:
     rebuild: Sequence[str]
     # How entries are stored where no trigger does that: keys of messages, and their words.
     insert: str
-    # What finds a phrase, and what stands between several.
+    # The expression for a phrase, and those that join several.
     said: Callable[[str, bool], str]
     both: str
     either: str
@@ -123,7 +123,7 @@ _SQLITE = IndexLanguage(
 _POSTGRESQL = IndexLanguage(
     match="i.text @@ CAST(? AS tsquery)",
     join="JOIN",
-    # An entry knows whose it is: what a million others say is left out without a look at it.
+    # An entry knows its conversation: a million of others are left out without a look at them.
     chat="i.conversation_id",
     own="""
         chatapp_message_index i WHERE i.owner_id = %(owner)s AND NOT EXISTS (

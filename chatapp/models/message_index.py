@@ -28,9 +28,9 @@ from chatapp.project.search import Query
 
 log = logging.getLogger(__name__)
 
-# So many of the newest messages that have the words are compared by how much they are about them.
+# Of all messages that have the words, this many of the newest are ranked.
 COMPARED = 1_000
-# Letters of a beginning that so many words have that other words say better where to look.
+# Letters of a beginning. A short one is in so many words that the other words of a search decide.
 SHORTEST_PREFIX = 1
 # Messages that are read at once where the index is made anew; each may hold images.
 INDEXED_AT_ONCE = 50
@@ -101,7 +101,7 @@ def searchable_text(content: str) -> str:
     try:
         text = visible_text(json.loads(content))
     except (ValueError, RecursionError):
-        # Whatever it is, it must be stored; it is only not found.
+        # A damaged content must be stored all the same; it is only not found.
         return ""
     # Half a surrogate can't be written as UTF-8.
     return condense.space_out(text).encode(errors="replace").decode()
@@ -293,7 +293,7 @@ def forget_deleted() -> Iterator[None]:
         before = connection.connection.total_changes
         with piece():
             execute(merge, pages)
-        # One row says that it was asked, and all others what it has merged.
+        # One changed row means that it was asked, and all others are merged rows.
         if connection.connection.total_changes <= before + 1:
             return
         pages = MERGED
@@ -323,7 +323,7 @@ def _select(statement: str, query: Query, **values: Any) -> list[tuple[Any, ...]
 
 def _read(statement: str, values: Any) -> list[tuple[Any, ...]]:
     """Return the rows of a statement; raise IndexDamaged if the index can't be read."""
-    # What fails in a transaction of PostgreSQL's would take all of it along.
+    # A failure inside a transaction of PostgreSQL would undo all of it.
     within = is_shared() and connection.in_atomic_block
     try:
         with transaction.atomic() if within else nullcontext(), connection.cursor() as cursor:

@@ -39,7 +39,7 @@ _TAG_NAMES = (
     "rewind_parent",
 )  # fmt: skip
 
-# Messages of a long history that figures are told by; those before them are added up.
+# Messages of a long history from which figures are computed; those before them are added up.
 NEWEST, STAND_IN = 500, "beyond"
 
 # Of its two parts, each has an index.
@@ -80,7 +80,7 @@ def to_engine(
 
 
 def _tags_of(row: Message) -> condense.Tags:
-    # As the engine writes them; a row just made still holds what it was given.
+    # As the engine writes them; a row just made still holds the values it was given.
     given = {name: getattr(row, name) for name in _TAG_NAMES}
     ids: dict[str, Any] = {name: uuid.UUID(str(one)).hex for name, one in given.items() if one}
     return condense.Tags(
@@ -154,7 +154,7 @@ def lock_for_turn(pk: uuid.UUID, nonce: uuid.UUID) -> Conversation:
     Until then no turn of its owner begins or ends, unless the owner is an operator.
     """
     member = "id = (SELECT owner_id FROM chatapp_conversation WHERE id = %s) AND NOT is_superuser"
-    # Locked first, so that what is read then is what the last one left.
+    # Locked first, so that the rows are read as the last transaction left them.
     locks = (*row_locks(Conversation, pk), *row_locks(User, pk, where=member))
     more = f"{_FOR_TURN}, {clock()} AS moment"
     read = whole("c.id = %s", nonce, nonce, pk, more=more)
@@ -242,7 +242,7 @@ def searched_rows(
         f"FROM chatapp_message WHERE conversation_id = %s AND seq IN ({', '.join(map(str, seqs))}) "
         "AND (hidden OR position <= %s) AND tokens <= %s AND condense_id IS NULL "
         "AND truncation_id IS NULL AND clear_id IS NULL AND (rewind_parent IS NULL OR rewind_parent"
-        # What a client has replaced is hidden only from that client.
+        # A message that a client has replaced is hidden only from that client.
         " IN (SELECT id FROM chatapp_rewind WHERE conversation_id = %s AND cause = 'replaced')) "
         "ORDER BY seq"
     )
@@ -347,7 +347,7 @@ def next_seq(
     return SqlStatement(sql, values, only)
 
 
-# What it says of another profile than the one that is chosen is not kept.
+# A measurement for another profile than the chosen one is not kept.
 _MEASURED = (
     ", measured_tokens = CASE WHEN profile_id = %s THEN %s ELSE measured_tokens END"
     ", measured_seq = CASE WHEN profile_id = %s THEN last_seq + 1 ELSE measured_seq END"

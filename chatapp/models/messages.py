@@ -24,7 +24,7 @@ _MADE_BY_ENGINE = (
 )
 
 
-# Why an answer ended early: the model's own limits, and what the agent notes of a broken call.
+# The reasons of a cut answer: the model's own limits, and the agent's notes on a broken call.
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded", "stopped", "error", "interrupted"})
 
 

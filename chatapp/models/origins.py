@@ -33,7 +33,7 @@ class Fork(Recorded):
     FACTS = ("other", "is_copy", "seq", "created_at")
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="forks")
-    # No foreign key: what is on record stays as it is, whatever becomes of the other one.
+    # No foreign key: a record stays as it is, also when the other conversation is gone.
     other = models.UUIDField()
     is_copy = models.BooleanField()
     seq = models.PositiveIntegerField()

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.dateparse import parse_datetime
 
 CURSOR_SEPARATOR = "_"
-# Digits; what is counted or numbered here has fewer.
+# Digits. Everything that is counted or numbered here has fewer.
 LONGEST_NUMBER = 9
 
 

@@ -150,7 +150,7 @@ class Preferences(models.Model):
         _("budget per month (USD)"),
         help_text=_("You are warned at 80%. When it is spent, calls stop."),
     )
-    # What operators have set, beside what the user has.
+    # Settings of operators only.
     allowance = fields.spending_limit(_("budget per month (USD)"))
     name_conversations = models.BooleanField(
         _("let the model name conversations"),

@@ -53,10 +53,10 @@ def server_key(spec: ProviderSpec) -> str:
     return getattr(settings, spec.key_variable) if spec.key_variable else ""
 
 
-# So long a refusal is known; a server may take more by then.
+# The time for which a refusal is remembered; a server may take more by then.
 KNOWN_FOR = timedelta(days=7)
 
-# What a copy of a server profile has of it; its key and its address stay there.
+# Columns that a copy of a server profile has; its key and its address stay with the original.
 _COPIED = (
     *("provider", "model", "context_window", "max_output", "text_only"),
     *("system_prompt", "effort", "temperature", *[f"price_{name}" for name in PRICED]),

@@ -33,7 +33,7 @@ class TurnRequestQuerySet(models.QuerySet["TurnRequest"]):
         is the same request.
         """
         named = " AND %s IN (id, nonce)" if turn else ""
-        # A turn that is ending is waited for: then it is over, or takes what was asked of it.
+        # It waits for a turn that is ending: then the turn is over, or takes the request.
         sql = (
             "INSERT INTO chatapp_turnrequest (turn_id, kind, nonce, details) "  # noqa: S608 - conditions of our own
             "SELECT id, %s, %s, %s FROM chatapp_turn WHERE conversation_id = %s "

@@ -30,7 +30,7 @@ from chatapp.models.database import (
 from chatapp.models.processes import Process, this_process
 from chatapp.models.profiles import Profile
 
-# How a question or a review stands that nobody has answered, and what is done before that.
+# The status of an unanswered question or review, and requests to take while a turn waits.
 _PENDING, _AT_ONCE = "pending", ("stop", "cancel_condensing")
 
 # Whose turn it still is.
@@ -219,7 +219,7 @@ class Turn(fields.Speaking):
 
         Every write for the turn holds it, or notes its activity; conversations are locked first.
         """
-        # What another transaction has locked is read again after it, on PostgreSQL as well.
+        # Rows that another transaction has locked are read again after it, on PostgreSQL as well.
         sql = f"SELECT 1 FROM chatapp_turn WHERE {_LEASE}{locking()}"  # noqa: S608 - conditions of our own
         return SqlStatement(sql, self._lease, _unless_ended)
 

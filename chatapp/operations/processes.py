@@ -108,7 +108,7 @@ def joined(kind: str) -> "Iterator[Heartbeat]":
         if connection.vendor == "postgresql":
             from chatapp.project.postgresql.base import DatabaseWrapper  # noqa: PLC0415 - needs psycopg
 
-            # What is written is tried again; nothing else is kept waiting for long by it.
+            # Writes are tried again, and nothing else should wait long for them.
             DatabaseWrapper.lock_timeout = LOCK_TIMEOUT
         yield heartbeat
 
@@ -169,10 +169,10 @@ def _left_files(own: Member) -> Iterator[None]:
                 file.unlink()
 
 
-# Called with each sign of life, in its thread; the argument says whether somebody is gone. They
-# return for how many seconds this process has not come round to what an earlier call asked for …
+# Called with each sign of life, in its thread; the argument is True if a process is gone. They
+# return the seconds for which this process has not come round to an earlier call …
 listeners: list[Callable[[bool], float]] = []
-# … after so many of which it gives no signs: others then end what stands still in it.
+# … and after this many it gives no signs: others then end the work that stands still in it.
 STUCK = 60.0
 
 # Returns the ids of the workers of Procrastinate's queues that run in this process.
@@ -287,7 +287,7 @@ class Heartbeat:
         except BadEnvironment as problem:
             log.error("%s", problem)
         except Exception as error:
-            # Whatever it is: without signs of life, others take this process for gone.
+            # Any error: without signs of life, others take this process for gone.
             with contextlib.suppress(Exception):
                 database.close()
             is_away = isinstance(error, Error)
@@ -336,7 +336,7 @@ def _refusal(there: list[Member]) -> str:
 
 
 def _read(rows: list[tuple[str | None]]) -> list[Member]:
-    # Of another user's connections the server tells no name.
+    # The server gives no names of connections of another user.
     named = [_NAME.fullmatch(name or "") for (name,) in rows]
     return [Member(*one.groups()) for one in named if one]
 

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, disable_created_metric
 
 import condense
 
-# All numbers that /metrics tells.
+# All numbers of /metrics.
 registry = CollectorRegistry()
 disable_created_metrics()  # type: ignore[no-untyped-call] # as the library has it
 

@@ -13,7 +13,7 @@ EXIT_INTERRUPTED = 130
 # A disk without room, and a user's share of one that is used up.
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
-# Whoever installed the engine alone has none of the extra "app".
+# An installation of the engine alone has none of the extra "app".
 _NEEDED = ("channels", "daphne", "django")
 
 
@@ -62,7 +62,7 @@ def _run() -> int:
         )
         return 1
     except OSError as error:
-        # A file that is another user's, or a full disk; elsewhere the traceback tells more.
+        # A file of another user, or a full disk. For other errors the traceback says more.
         if error.filename is None and error.errno not in FULL:
             raise
         place = error.filename or "The disk"

@@ -29,17 +29,17 @@ WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only name
 # and for a try to connect anew, or the pool would pause longer after each.
 POOL = {"min_size": 0, "max_size": 40, "timeout": 10, "reconnect_timeout": 1, "max_idle": 5}
 
-# How PostgreSQL is told which process a connection is of; names have 63 bytes there.
+# The name of a connection in PostgreSQL tells its process; names have 63 bytes there.
 APPLICATION = "palimpsest"
 PROCESS = f"{APPLICATION} {os.getpid()}@{socket.gethostname()}"[:63]
 
 # How an address takes a password with characters that mean something there.
 ESCAPE = "in a password, write @ as %40, / as %2F and # as %23."
 
-# How an address of a mail server begins, and what that means to Django's backend.
+# The schemes of a mail server's address, with the options of Django's backend.
 MAIL_TLS = {"smtp": {}, "smtp+tls": {"use_tls": True}, "smtps": {"use_ssl": True}}
 
-# Bytes that a file has to take before its folder is known to: what file systems hand out at once.
+# Bytes that a test file must take: file systems hand out as many at once.
 BLOCK = 4096
 
 
@@ -164,7 +164,7 @@ def database_at(name: str, address: str) -> dict[str, object]:
     ports = str(given.get("port", "")).split(",")
     if not all(_is_number(one) and 0 < int(one) < 2**16 for one in ports if one):
         raise wrong
-    # A slash in a password ends it too early, and what is left of it would be the database's name.
+    # A slash in a password ends it too early, and the rest of it would be the database's name.
     if not (given.get("dbname") or given.get("service")) or "@" in str(given.get("dbname")):
         raise wrong
     keys = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host"}
@@ -252,7 +252,7 @@ def folder_problem(name: str, folder: Path) -> str | None:
     """Return a sentence with the reason that nothing can be written there, or None."""
     try:
         # Root ignores permission bits, a mount can be read-only, and a full disk still takes files
-        # of no length: only a real write tells.
+        # of no length: only a real write is a test.
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(BLOCK))
     except OSError as error:

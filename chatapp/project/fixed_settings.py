@@ -2,7 +2,7 @@
 
 from django.utils.csp import CSP
 
-# Characters of one message; who has more to say puts it into a file of the workspace.
+# Characters of one message; longer texts go into a file of the workspace.
 LONGEST_MESSAGE = 500_000
 
 # The order is Django's; WhiteNoise stands early so that static files skip the rest.
@@ -17,7 +17,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "chatapp.project.middleware.one_address",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    # What would tell a secret by its compressed size is masked (the token) and padded at random.
+    # The size tells no secret: the token is masked, and sizes are padded at random.
     "django.middleware.gzip.GZipMiddleware",
     "chatapp.project.middleware.only_utf_8",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -44,9 +44,9 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 # Accounts are Django's own, and their pages django-allauth's; guesses at passwords are limited.
 AUTHENTICATION_BACKENDS = ["chatapp.accounts.credentials.LimitedBackend"]
 
-# How people join and sign in. Wrong passwords are counted by ``LimitedBackend``: a limit of the
-# account's would let strangers lock it. Wrong codes are its account's: only who has the password
-# comes so far.
+# Joining and signing in. ``LimitedBackend`` counts wrong passwords: an account's own limit would
+# let strangers lock it. An account counts wrong codes: only a person with the password comes that
+# far.
 ACCOUNT_ADAPTER = "chatapp.accounts.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
@@ -63,7 +63,7 @@ ACCOUNT_FORMS = {
     "change_password": "chatapp.web.forms.accounts.ChangedForm",
     "set_password": "chatapp.web.forms.accounts.FirstForm",
 }
-# An address is theirs who follow the link that is mailed there, whoever else has named it.
+# An address belongs to the user who follows the link mailed there, whoever has named it.
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_PREVENT_ENUMERATION = "strict"
 
@@ -83,7 +83,7 @@ SOCIALACCOUNT_ADAPTER = "chatapp.accounts.adapters.SingleSignOnAdapter"
 SOCIALACCOUNT_LOGIN_ON_GET = True
 SOCIALACCOUNT_OPENID_CONNECT_URL_PREFIX = "single-sign-on"
 
-# What a password must not be.
+# Rules for passwords.
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -125,7 +125,7 @@ X_FRAME_OPTIONS = "DENY"
 # Sign-in links carry a token, which no other site may learn from a Referer header.
 SECURE_REFERRER_POLICY = "same-origin"
 
-# A language is a folder in chatapp/locale. What runs in the background speaks that of the code.
+# A language is a folder in chatapp/locale. Background jobs use the language of the code.
 LANGUAGE_CODE = "en"
 LANGUAGES = [
     ("ar", "Arabic"),
@@ -155,7 +155,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "chatapp.project.static_files.HashedStorage"},
 }
 
-# What is asked for under its own name is asked for again each time.
+# A file without a hash in its name is checked again at each use.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 0
 # No page asks for the others, and each would be compressed twice.
@@ -164,7 +164,7 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 # A longest message in a form, in a script whose characters are nine bytes there.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 9 * LONGEST_MESSAGE + 100_000
 
-# Files of one form, each with a path beside it: a folder that is put into a workspace.
+# Files of one form, each with its path: a folder that is put into a workspace.
 DATA_UPLOAD_MAX_NUMBER_FILES = 5_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = DATA_UPLOAD_MAX_NUMBER_FILES + 1_000
 

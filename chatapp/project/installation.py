@@ -6,7 +6,7 @@ from pathlib import Path
 
 # The folder of this package.
 PACKAGE = Path(__file__).resolve().parent.parent
-# What lies beside the packages in a checkout is inside this one in a wheel (`pyproject.toml`).
+# Folders next to the packages in a checkout are inside this one in a wheel (`pyproject.toml`).
 _RESOURCES = PACKAGE / "resources"
 
 IS_CHECKOUT = not _RESOURCES.is_dir()

@@ -23,9 +23,9 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 # Catalogues of the sentences that are stored have them in this context.
 STORED = "stored"
-# So many of a browser's languages are looked at: nobody reads more.
+# Languages of a browser that are read: nobody speaks more.
 MOST_ACCEPTED = 10
-# As every language is called by those who speak it.
+# The name of each language in itself.
 NAMES = {
     code: str(Locale.parse(code, sep="-").get_display_name()) for code, _name in settings.LANGUAGES
 }

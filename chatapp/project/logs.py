@@ -10,12 +10,12 @@ from contextvars import Context, ContextVar
 from datetime import UTC, datetime
 from types import MappingProxyType, TracebackType
 
-# What opens something is part of such an address, or stands in the query of any.
+# A secret is part of such an address, or stands in any query.
 SECRET_PLACE = re.compile(
     r"(/(?:sign-in|invitations|s|account/password/reset/key|account/confirm-email)/+)[^/\s]+"
 )
 QUERY = re.compile(r"(/[^\s?]*\?)\S+")
-# What asyncio says of a task that nobody waited for quotes its exception.
+# asyncio's message about a task that nobody waited for quotes its exception.
 QUOTED = re.compile(r"(exception=\w+)\(.*")
 
 ExceptionInfo = (

@@ -24,13 +24,13 @@ UNSUPPORTED = 415
 SANE = re.compile(r"[\w.-]{8,64}", re.ASCII)
 CONVERSATION = re.compile(r"(?:/api/conversations|/c)/([0-9a-f-]{36})(?:/|$)")
 
-# Asked by whoever watches over a process, by whatever name that has for them.
+# Requested by programs that monitor a process, under any host name.
 MONITORING = ("/healthz", "/readyz", "/metrics")
 
-# The cookie of whoever was led to the public address, and its seconds.
+# The cookie of a browser that was redirected to the public address, and its seconds.
 LED, LED_FOR = "led", 10
 
-# What no page here asks a browser for, and what a page that got in must not have.
+# Features that no page here uses, so that an injected page has none of them either.
 DENIED = ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
 
 
@@ -45,7 +45,7 @@ def request_ids(get_response: GetResponse) -> GetResponse:
         is_known = SANE.fullmatch(given) and _is_trusted(request.META.get("REMOTE_ADDR", ""))
         own = given if is_known else uuid.uuid4().hex
         at = CONVERSATION.match(request.path)
-        # Django tells of a refusal after the middleware, where the request's context still is.
+        # Django logs a refusal after the middleware, while the request's context still holds.
         logs.begin(request=own, conversation=at and at[1])
         answer = get_response(request)
         answer.headers["X-Request-ID"] = own
@@ -166,9 +166,9 @@ def _lead_on(request: HttpRequest) -> HttpResponse:
             "headers Host and X-Forwarded-Proto."
         )
         return _refuse(request, said)
-    # Not for good: who changes the address would lead browsers round in circles.
+    # Not for good: a new address would lead browsers round in circles.
     answer = HttpResponseRedirect(address + request.get_full_path())
-    # Who comes back with it was at that address already; browsers take none of TLS without that.
+    # A browser that returns with it was at that address already; it is kept over TLS only.
     is_over_tls = address.startswith("https")
     answer.set_cookie(LED, "1", max_age=LED_FOR, secure=is_over_tls, httponly=True, samesite="Lax")
     return answer

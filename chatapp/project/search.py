@@ -11,7 +11,7 @@ from condense import UNSPACED, fold, is_unspaced, space_out
 
 # Longer ones are cut: nobody types that much to find something.
 LONGEST_QUERY = 200
-# Characters of an excerpt, and how many of them stand before what was found.
+# Characters of an excerpt, and how many of them stand before the first match.
 EXCERPT, BEFORE = 160, 40
 _PHRASE = re.compile(r'"([^"]*)"?|(\S+)')
 _WORD = re.compile(r"[^\W_]+")
@@ -77,7 +77,7 @@ def excerpt(text: str, query: Query) -> list[tuple[str, bool]]:
     first = query.pattern.search(folded)
     start = max(0, first.start() - BEFORE) if first else 0
     if first and start:
-        # A little before what was found, with a whole word.
+        # A little before the match, with a whole word.
         start = text.find(" ", start, first.start()) + 1 or start
     end = start + EXCERPT
     pieces, at = [("…" if start else "", False)], start

@@ -23,7 +23,7 @@ TINY = 1e-9
 # Among the numbers up to this, each plural form of every language is found.
 MOST_FORMS = 110
 
-# Whose way to write numbers holds here, whatever language the page is in.
+# The locale of numbers, in any language of the page.
 reader_locale: ContextVar[str] = ContextVar("reader_locale", default="en")
 
 
@@ -134,7 +134,7 @@ def sign(value: float | Decimal) -> str:
 def _samples(language: str) -> dict[str, int]:
     """Return a number for each plural form that a language has, "other" among them."""
     rule = Locale.parse(language, sep="-").plural_form
-    # Arabic's forms begin again after a hundred; what only millions have is written as others are.
+    # Arabic's forms repeat after a hundred; a form for millions alone is written like "other".
     return {rule(number): number for number in range(MOST_FORMS, -1, -1)}
 
 

@@ -20,7 +20,7 @@ from rcssmin import cssmin
 from rjsmin import jsmin
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-# Of every page, of those beside the chat, and of records, which a chat loads once one opens.
+# Sheets of every page, of pages but the chat, and of records, which a chat loads with the first.
 SHEETS = ("css/site.css", "css/beside.css", "css/records.css")
 _IMPORT = re.compile(r'^@import url\("(?P<name>[\w.]+)"\)(?P<media> \w+)?;$', re.M)
 

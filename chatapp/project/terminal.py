@@ -25,7 +25,7 @@ def language() -> str:
     for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
         locale = re.split(r"[.@]", read_text(name, ""))[0]
         if locale in {"C", "POSIX"}:
-            # Whoever reads what a command says by a script asks for these.
+            # Scripts that read a command's output ask for these.
             break
         with suppress(LookupError):
             return translation.get_supported_language_variant(translation.to_language(locale))
@@ -57,7 +57,7 @@ class CommandLine(ManagementUtility):
     @override
     def execute(self) -> None:
         """Run the command; SQLite looks for a place of its own as soon as it is loaded."""
-        # What is wrong with the settings is said later.
+        # Wrong settings are reported later.
         with suppress(ImproperlyConfigured):
             _keep_temporary_files(Path(settings.DATA_DIR, "tmp"))
         super().execute()
@@ -68,7 +68,7 @@ class CommandLine(ManagementUtility):
         command = super().fetch_command(subcommand)
         if apps.ready:
             _reader().enter()
-            # What it says around our words is in our catalogues, with all that is borrowed.
+            # argparse's own words are in our catalogues, with all borrowed sentences.
             vars(argparse).update(_=translation.gettext, ngettext=translation.ngettext)
             command.help = translation.gettext(command.help)
         return command

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 AGAIN = 600.0
 # Seconds between two tries to have that done.
 RETRY_PAUSE = 10.0
-# So long what is on record as running is waited for.
+# The time for which runs that are on record as unfinished are waited for.
 LONGEST_RUN = timedelta(days=1)
 
 

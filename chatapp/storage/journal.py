@@ -37,7 +37,7 @@ from chatapp.operations.telemetry import note_call
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.storage.request_log import RecordedRun, RequestLog
 
-# What the profile is asked for that writes summaries.
+# Purposes of calls to the profile that writes summaries.
 _WRITERS = frozenset({Purpose.SUMMARY, Purpose.CHECK})
 
 
@@ -152,7 +152,7 @@ class ConversationJournal:
                 conversation_id=pk,
                 turn=run.turn if self.calls.in_turn else None,
                 owner=None if self.calls.goes_on else this_process(),
-                # How long it took is asked by the database's clock where it is beside a turn.
+                # The database's clock measures calls outside a turn.
                 created_at=timezone.now() if self.calls.goes_on else now(),
                 condensation_id=uuid.UUID(attempt) if attempt else None,
                 purpose=opening.purpose,
@@ -275,7 +275,7 @@ class ConversationJournal:
         end = self.ending() if self.ending and is_last else None
         columns = {"tokens": tokens, "turn": run.turn, "stop_reason": stop_reason}
         with transaction.atomic():
-            # The conversation is locked by its change, as whoever ends a turn locks it first.
+            # The conversation is locked by its change, as the end of a turn locks it first.
             seq, key, *found = together(
                 message_store.next_seq.query(pk, measured),
                 next_key(Message),
@@ -354,7 +354,7 @@ class ConversationJournal:
     async def _entry(self, call: CallRecord) -> _Entry:
         """Return a call with estimates of its prompt and reply in place of missing usage."""
         usage, written = call.usage, call.draft.written
-        # What broke off has used more than was reported, unless it was refused.
+        # A call that broke off has used more than was reported, unless it was refused.
         nothing = not (call.is_whole or call.is_given_up or written or usage.total)
         reported = call.is_whole or (call.is_reported and usage.prompt)
         measured = (bool(usage.output) or not written) if reported else nothing
@@ -362,7 +362,7 @@ class ConversationJournal:
             tokens = await asyncio.to_thread(sizes.COUNTER.count, written)
             usage = replace(usage, output=max(usage.output, tokens))
         if not (nothing or usage.prompt):
-            # Some servers say what a prompt took at the end, or never.
+            # Some servers report the tokens of a prompt at the end, or never.
             tokens = await asyncio.to_thread(sum_tokens, call.sent)
             usage = replace(usage, input=self.scale.overhead + tokens)
         return _Entry(call, usage, measured, usage.total if call.is_whole and measured else 0)

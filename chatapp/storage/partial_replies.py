@@ -163,7 +163,7 @@ class PartialReplyWriter:
                         log.warning("drafts can't be stored, which is tried again: %s", error)
                     self._is_failing = True
                     self._changed |= changed
-                    # What is slow to fail should not be asked again at once.
+                    # A write that is slow to fail should not be tried again at once.
                     await asyncio.sleep(max(WRITE_PAUSE, time.monotonic() - started))
                 await asyncio.sleep(SHORTEST_PAUSE)
         finally:
@@ -193,7 +193,7 @@ def _store(
             tokens = (used.input, used.output, used.cache_read, used.cache_write)
             writes.append(SqlStatement(_NOTE, (*tokens, *lease)))
         stored[number] = text, used
-    # What PostgreSQL gets at once is a transaction by itself.
+    # PostgreSQL runs statements that are sent together as one transaction.
     with contextlib.nullcontext() if is_shared() else transaction.atomic():
         together(*writes)
     return stored

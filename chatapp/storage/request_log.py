@@ -16,20 +16,20 @@ from chatapp.models import Fragment, Manifest, Message, ModelCall
 from chatapp.models.database import SqlStatement, insert, together
 from chatapp.providers import request_bytes
 
-# What most lists say, so that it takes hardly any room in them.
+# Parts of most lists, so that they take hardly any room.
 OFTEN = (
     b'],"stream":true,"diagnostics":{"previous_message_id":null}}'
     b'],"stream":true,"diagnostics":{"previous_message_id":"msg_01"}}'
     b'"},{"type":"text","text":",\\"cache_control\\":{\\"type\\":\\"ephemeral\\"}}]}"]'
 )
-# What stands on a stored block for the app alone.
+# Keys of a stored block that are for the app alone.
 UNTOLD = frozenset({condense.BESIDE, condense.USER_WORDS})
 RAW = -15
-# Text that comes from no message: where it is longer, it may come again, and is kept once. What
-# stands around images may be longer: so small a part of them is not worth keeping them twice.
+# Text that comes from no message: a longer one may come again, and is kept once. Text around images
+# may be longer: so small a part of them is not worth keeping twice.
 LONGEST_TEXT = 200
 SMALL_PART = 100
-# What is shorter than this is not worth looking for.
+# A shorter text is not worth a search.
 SHORTEST_COPY = 24
 
 Copy = tuple[int, int, int]
@@ -59,7 +59,7 @@ def stored(seq: int, role: str, content: object) -> Stored:
     for block in content:
         said = request_bytes.encode(block).decode()
         told = {name: value for name, value in block.items() if name not in UNTOLD}
-        # All that may be sent as it is: but for its brace, and what no API is told.
+        # All that may be sent as it is, without the closing brace and the app's own keys.
         is_last = [*told] == [*block][: len(told)]
         sent = request_bytes.encode(told).decode() if is_last else said
         places.append((start, start + len(sent) - 1))
@@ -174,9 +174,9 @@ def _piece(one: object) -> Copy | str:
     raise ValueError(one)
 
 
-# So many lists are written as differences before one is whole again.
+# Lists that are written as differences before one is whole again.
 LONGEST_CHAIN = 64
-# So many messages that follow each other may have become one in a request.
+# Messages in a row that may have become one in a request.
 MOST_MERGED = 32
 
 Key = tuple[int, bytes]
@@ -228,7 +228,7 @@ class RequestLog:
             return Compared({}, {})
         before = self.written
         keys = zip(request.seqs, request.fragments, strict=True)
-        # None for what is nothing that is stored.
+        # None for a message that is not stored.
         found = {
             key: before.known.get(key) or self._item(*key, end)
             for key, end in zip(keys, (*request.seqs[1:], 0), strict=True)

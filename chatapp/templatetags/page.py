@@ -114,7 +114,7 @@ class _KeptNode(template.Node):
         return mark_safe(text)  # noqa: S308 - a template's, and numbers
 
 
-# What stands in a kept block for a key and for a number: none is a part of the other.
+# Stand-ins for a key and for a number in a kept block: none is a part of another.
 _PLACES = {uuid.UUID: uuid.UUID(int=0xCAFE << 96), int: 8_070_605_040_302}
 
 
@@ -159,7 +159,7 @@ def conversation_list(context: Context) -> dict[str, Any]:
 @register.simple_tag
 def script_texts() -> SafeString:
     """Return the texts, in the reader's language, as JSON that scripts/text.js reads."""
-    # For each tool, what several of its calls have done.
+    # For each tool, the sentence about several of its calls.
     tallies = {f"tally.{one.name}": one.tally for one in TOOL_SPECS.values() if one.tally}
     words = {
         name: gettext(one) if isinstance(one, str) else forms_of(*one)

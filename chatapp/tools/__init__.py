@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 
-# What a tool may ask for, by its type, made for one call.
+# Parts that a tool may ask for, by their type, made for one call.
 Offers = Mapping[type[Any], Callable[[Line], Any]]
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
@@ -41,7 +41,7 @@ TOOL_SPECS = {
     name: replace(tool.SPEC, input_schema=schema_of(tool.Arguments))
     for name, tool in _TOOLS.items()
 }
-# What each tool works with: the type of what its ``run`` takes first.
+# The type of the first argument of each tool's ``run``.
 _WORKS_WITH = {name: next(iter(get_type_hints(tool.run).values())) for name, tool in _TOOLS.items()}
 
 

@@ -6,7 +6,7 @@ from typing import Any, get_args, get_type_hints
 
 from chatapp.agent.errors import ToolError
 
-# What a type is called in JSON Schema and in a sentence.
+# The name of a type in JSON Schema and in a sentence.
 _KINDS = {
     str: ("string", "a text"),
     int: ("integer", "a whole number"),

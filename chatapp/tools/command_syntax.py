@@ -17,7 +17,7 @@ from chatapp.tools.workspace import Workspace
 FOLDER = ".palimpsest/commands"
 SUFFIX = ".md"
 
-# Characters of a text, and of what is said about it; commands of one workspace.
+# Characters of a text, and of its description; commands of one workspace.
 LONGEST_TEXT = 20_000
 LONGEST_LINE = 200
 MOST_COMMANDS = 100

@@ -17,7 +17,7 @@ from chatapp.agent.errors import ToolError, Unreadable
 from chatapp.tools.workspace import show_size
 from condense import noop, say
 
-# Bytes; what providers take is a third more, in base64.
+# Bytes; providers take a third more, in base64.
 MAX_IMAGE = 3_500_000
 # Pixels a side: in requests with many images, vendors refuse larger ones, some at 2,000 already.
 EDGE, MOST_PIXELS = 1_999, 64_000_000
@@ -28,10 +28,10 @@ MAX_DOCUMENT_CHARS = 5_000_000
 # Seconds of a processor that a document is worth.
 PARSE_SECONDS = 20
 
-# Characters of base64 that tell an image's type.
+# Characters of base64 that hold an image's type.
 _BEGINNING = 32
 
-# What is in each kind of office file, and a program that reads one within limits.
+# The main file in each kind of office file, and a program that reads one within limits.
 _OFFICE = {"docx": b"word/document", "xlsx": b"xl/workbook", "pptx": b"ppt/presentation"}
 _READER = f"""
 import anytomd, html, io, re, resource, sys, zipfile
@@ -148,7 +148,7 @@ def read_document(data: bytes) -> tuple[str, dict[str, object]] | None:
     kind = next((kind for kind, part in _OFFICE.items() if part in data), "")
     if not kind or not data.startswith(b"PK"):
         return None
-    # A process of its own: what a hostile file breaks, or takes, ends with it.
+    # A process of its own: a hostile file can break nothing else, and its memory ends with it.
     reader = [sys.executable, "-I", "-X", "utf8", "-c", _READER, kind]
     done = subprocess.run(reader, input=data, capture_output=True, check=False)  # noqa: S603
     if done.returncode:
@@ -165,7 +165,7 @@ def read_pdf(data: bytes) -> tuple[str, int]:
         import pypdf  # noqa: PLC0415 - only where there is a PDF
     except ImportError as error:
         raise ToolError(noop("This server can't read PDFs: pypdf is not installed.")) from error
-    # It warns of what it mends, which helps nobody here.
+    # It warns of everything that it mends, which helps nobody here.
     logging.getLogger("pypdf").setLevel(logging.ERROR)
     try:
         reader = pypdf.PdfReader(io.BytesIO(data))

@@ -33,8 +33,8 @@ _AGENT = "Palimpsest (a person's assistant; fetches one page at a time)"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 _TEXTS = re.compile(r"text/.*|application/(?:.*\+)?(?:json|xml|javascript|x-yaml|yaml|toml)")
-# Not ``html.parser``, which takes quadratic time for tags that never end: what begins here always
-# ends, at the next ``<`` or with the page.
+# Not ``html.parser``, which takes quadratic time for tags that never end: each match here ends, at
+# the next ``<`` or with the page.
 _MARKUP = re.compile(
     r"""
     <!--.*?(?:-->|\Z)

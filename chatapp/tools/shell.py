@@ -157,7 +157,7 @@ async def start_supervised(
     """
     limits = map(str, (seconds, MEMORY, PROCESSES, lifeline))
     supervising = (sys.executable, "-I", str(Path(shell_supervisor.__file__)), *limits)
-    # What a command leaves behind that ends its supervisor is found here.
+    # Processes of a command that ends its supervisor become this process's, and are found here.
     shell_supervisor.adopt_orphans()
     with explained("."), open_folder(root) as found:
         sandbox = await asyncio.to_thread(sandboxed, root, found)

@@ -23,7 +23,7 @@ from pathlib import Path
 
 TIMED_OUT, ENDED = 124, 125
 
-# prctl: what loses its parent becomes a child of this process, and can be found.
+# prctl: a process that loses its parent becomes a child of this process, and can be found.
 _SET_CHILD_SUBREAPER = 36
 _SET_NO_NEW_PRIVILEGES = 38
 
@@ -71,7 +71,7 @@ def _become(
     """Become the command, in a process group of its own and within limits."""
     try:
         os.setpgid(0, 0)
-        # Python ignores these, and what it becomes would too.
+        # Python ignores these, and the command would inherit that.
         for one in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(one, signal.SIG_DFL)
         libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)

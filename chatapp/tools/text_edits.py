@@ -21,11 +21,11 @@ _ESCAPED = re.compile(r"\\(<<<<<<<|=======|>>>>>>>|-------|:start_line:)")
 _SPACE = re.compile(r"\s+")
 
 MAX_BLOCKS = 200
-# Comparisons made to find what is most like a block that was not found.
+# Comparisons that are made to find the text most like a block that was not found.
 MAX_COMPARED = 2_000_000
 # Pairs of an old and a new line that are compared; beyond, the first goes with the first.
 MAX_ALIGNED = 500_000
-# Lines, and characters of one; what is longer is said in numbers.
+# Lines, and characters of one; longer ones are shown as numbers.
 MAX_SHOWN = 2_000
 MAX_COMPARED_LINE = 1_000
 # Lines that are compared; beyond, the work grows with their square.

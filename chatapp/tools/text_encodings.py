@@ -13,7 +13,7 @@ _UNSEEN = re.compile(
 _WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
 # Characters from which a text of wide letters is recognised, and those that are examined.
 _LEAST, _SAMPLE = 4, 4_000
-# A log has more bytes than this, and at most one zero in so many.
+# A log has more bytes than this, and fewer than one zero among as many.
 _FEW = 20
 _NAMES = {"gb18030": "GBK", "big5": "Big5", "cp932": "Shift-JIS", "cp949": "EUC-KR"}
 # Encodings that people still have files in, with usual letters; of equals, the first is taken.
@@ -48,7 +48,7 @@ def decode(data: bytes) -> tuple[str, str, str]:
     text = data.decode(errors="replace")
     if len(text) - len(text.encode("ascii", "ignore")) <= 2 * text.count("\ufffd"):
         parts = [part for part in re.split(rb'[\r\n"<>,;]', data) if not part.isascii()]
-        # Of scripts that take two bytes a letter, some stand beside each other.
+        # In scripts that take two bytes a letter, some stand next to each other.
         is_wide = re.search(rb"[\x80-\xff]{2}", data) is not None
         codecs = [codec for codec in _USUAL if is_wide or codec not in {*_NAMES, "euc-jp"}]
         codec = max(codecs, key=lambda codec: _fit(b"\n".join(parts)[:4000], codec))

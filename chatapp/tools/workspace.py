@@ -2,7 +2,7 @@
 
 A path is resolved first, so that links within the folder work, and then opened part by part
 without following links, so that a link put there in between leads nowhere. The folder itself is
-opened so each time: it may be no link and lie behind none.
+opened in the same way each time, so no part of its path may be a link.
 
 A name may hold any byte but a slash and NUL. Paths that come out of here can be written on one
 line: an odd byte is ``%`` with two hexadecimal digits, and so is a ``%`` that would pass for one.
@@ -43,7 +43,7 @@ SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_module
 # Characters; resolving a path takes time that grows with the square of its length.
 _MAX_PATH = 4_096
 
-# Names of folders in which nothing is written, whatever case a disk ignores.
+# Names of folders in which nothing is written, in upper or lower case.
 _KEPT = frozenset({".git", ".hg", ".svn"})
 
 # Bytes of one name.
@@ -147,7 +147,7 @@ class Workspace:
         if len(path) > _MAX_PATH:
             raise ToolError(TOO_LONG.format(path=quote(path)))
         root = found = self.root
-        # If nothing has the name that was written so, it is meant as it stands.
+        # Read with its escapes first; if there is no such file, as it stands.
         for meant in (os.fsdecode(unquote_to_bytes(path)) if "%" in path else path, path):
             if "\0" in meant:
                 raise ToolError(say("The path {path} contains a NUL character.", path=quote(path)))

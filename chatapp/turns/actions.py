@@ -57,7 +57,7 @@ async def send_message(
         brought = await bring(conversation, command.text, strict=not command.literal)
         return await _begin(conversation, partial(start_message, conversation, command, brought))
     except (Busy, Unclear) as refusal:
-        # It can wait for what runs, as it can for others to end; an unclear one may be known.
+        # It can wait for the running turn, and for others to end; an unclear one may be known.
         beyond = isinstance(refusal, TooManyTurns)
         if command.queued and await _queue(conversation, command, for_others=beyond):
             return None
@@ -150,7 +150,7 @@ async def send_queued(conversation: Conversation, command: incoming_frames.SendQ
     nonce = command.nonce
     row = await reading(message_queue.find_queued)(conversation, nonce)
     if row is None:
-        # It was sent already, and may be what runs.
+        # It was sent already, and may be the running one.
         channel.tell(hints.QueueChanged(conversation.pk))
     elif await writing(message_queue.send_next)(conversation, nonce):
         await stop(conversation.pk)
@@ -247,7 +247,7 @@ def close_left_over(conversation: Conversation) -> bool:
 
     A full disk may have kept them from being closed. Returns True if there was one.
     """
-    # What begins after this look is younger than ``before``.
+    # A turn that begins after this look is younger than ``before``.
     before = timezone.now()
     return bool(crash_recovery.close_unsaved(running_turns, conversation, before))
 

@@ -78,7 +78,7 @@ def close_unsaved(
         turns = turns.filter(conversation=of)
     if before:
         turns = turns.filter(started_at__lt=before)
-    # Asked once its row was read: what is on record by then is known here.
+    # Asked after the rows were read: turns on record by then are known here.
     own = [turn for turn in turns.select_related("profile") if turn.pk not in running]
     reason = noop("The end of this turn could not be saved.")
     return {turn.conversation_id for turn in own if _close(turn, reason)}
@@ -124,7 +124,7 @@ def close_left() -> None:
         elif hasattr(call.conversation, "client"):
             keep_passed_on(call, stopped)
         else:
-            # What was only tried is part of no turn and no draft; nobody knows what it cost.
+            # A test call is part of no turn and no draft; nobody knows its cost.
             tried = {"status": ModelCall.Status.INTERRUPTED, "cost": None, "error": stopped}
             ModelCall.objects.filter(pk=call.pk).update(**tried)
     for attempt in gone.values():

@@ -28,7 +28,7 @@ from chatapp.turns.turns_without_message import start_condensing, start_idle
 
 log = logging.getLogger(__name__)
 
-# Seconds before what follows a turn is tried again, where the database could not take it.
+# Seconds before a follow-up is tried again, if the database could not take it.
 AGAIN = 5.0
 
 

@@ -213,7 +213,7 @@ class TurnTask:
         made = await loop.controller.condense_now(self.run.wish.scope)
         if made is None or made.kind != "cleared" or self.run.wish.scope:
             return None
-        # Its row stands where the output was, perhaps far above what is on the screen.
+        # Its row stands in place of the output, perhaps far above the part on the screen.
         return noop(
             "Old tool output was cleared: it is one line each now. Condense again for a summary."
         )
@@ -240,7 +240,7 @@ class TurnTask:
     def _end(self, ending: Ending = _DONE) -> TurnEnd:
         """Return the end to store for an ending; its follow-ups are enqueued with it."""
         run, is_done = self.run, ending.turn == Turn.Status.SUCCEEDED and not ending.reached_limit
-        # What was put off while it ran, and never fell due in it, is for the next turn.
+        # "Not now" during a turn in which nothing fell due is for the next turn.
         used = bool(self._loop and self._loop.controller.puts_off)
         puts_off, wish = used or run.conversation.put_off, run.wishes.awaited
 
@@ -282,7 +282,7 @@ class TurnTask:
                 lost_turns.inc()
         except (DatabaseError, OSError) as error:
             return storage_failed(error)
-        # The turn of a condensation by hand has no row: what its attempt's does not say is said.
+        # The turn of a condensation by hand has no row: only its attempt's row shows the rest.
         return ending if run.turn.condenses else replace(ending, on_record=True)
 
 

@@ -36,14 +36,14 @@ Store = Callable[[], TurnContext | None]
 # Seconds after which a turn that waits for a person does so without a worker.
 RELEASED_AFTER = 60.0
 
-# Signs of life from one look to the next for what is left of a process that nobody here has seen to
-# be gone, and for turns that no worker has taken.
+# Signs of life between two looks for work left by a process that nobody here has seen to be gone,
+# and for turns that no worker has taken.
 RECOVER_EVERY = 15
 
 # Seconds after which nobody waits for the event loop any longer.
 LONGEST_LAG = 5.0
 
-# Seconds that an orderly stop gives to what is stopped to be stored: writes are tried again.
+# Seconds of an orderly stop for storing the stopped turns: writes are tried again.
 STORING = 20
 
 
@@ -93,7 +93,7 @@ class RunningTurns:
         None if there is none; raises Refused if it can't begin.
         """
         async with self.beginning():
-            # What is on record has to run, whether or not somebody still waits for it.
+            # A turn on record has to run, also if nobody waits for it any more.
             return await finish(self._begin(store))
 
     async def _begin(self, store: Store) -> TurnContext | None:
@@ -103,7 +103,7 @@ class RunningTurns:
         if not settings.CLUSTER:
             # A request's own context ends with it, and takes the threads for its queries along.
             logs.carried().run(self.start, run)
-        # What is forgotten stands in other rows, too: then all are shown anew, as after an edit.
+        # Forgotten words stand in other rows, too: then all are shown anew, as after an edit.
         question = run.question.seq if run.question and not forgets(run.question) else 0
         channel.tell(hints.TurnOpened(run.conversation.pk, run.turn.pk, question))
         return run
@@ -123,7 +123,7 @@ class RunningTurns:
                 raise
             is_lost = isinstance(error, DatabaseError) and errors.is_unknown(error)
             try:
-                # The connection may have broken after the commit: what is on record has to run.
+                # The connection may have broken after the commit: a turn on record has to run.
                 if not (is_lost and Turn.objects.filter(pk=run.turn.pk).exists()):
                     raise
             except BaseException:
@@ -254,7 +254,7 @@ class RunningTurns:
 
     async def look_after(self) -> None:
         """Carry out requests to the turns here, and continue or close turns that others left."""
-        # What that takes over is known here before anybody asks for it.
+        # Turns that this takes over are known here before anybody asks for them.
         await self.clear_up()
         await self._heed_all()
         await self._release()
@@ -272,7 +272,7 @@ class RunningTurns:
         done = await recovering(crash_recovery.recover)(most)
         self._tell_closed(done.closed)
         for run in done.taken:
-            # The next process takes over what this one takes too late.
+            # The next process takes over the turns that this one takes too late.
             if not self.closing:
                 self.start(run)
         # A round that ends early is followed by another one, which closes the rest.
@@ -299,7 +299,7 @@ class RunningTurns:
                 return
             sizes.warm_up()
             await recovering(processes.begin)()
-            # What only one process can use is left by all others, and closed before anybody comes.
+            # Work for one process is left by all others, and closed before a user comes.
             await self._recover(crash_recovery.CLOSED_AT_ONCE if settings.CLUSTER else None)
             self.cleared_up = True
 

@@ -95,7 +95,7 @@ def account_for(call: ModelCall, *, error: str, **columns: Any) -> None:
     """Account for a call that broke off: by its reported usage, and estimates of the rest."""
     owner = call.conversation.owner
     named = Profile.objects.filter(owner=owner, name=call.profile_name, provider=call.provider)
-    # Where it was changed since, nobody knows who paid.
+    # If the profile was changed since, nobody knows who paid.
     profile = named.first() or Profile(owner=owner, provider=call.provider)
     if profile.model != call.model:
         profile = profile.for_model(call.model)

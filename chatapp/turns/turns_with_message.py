@@ -56,7 +56,7 @@ def start_message(
         words = (condense.TextBlock(text),) if text.strip() else ()
         forgets = forgotten_passages.block_for(locked, text)
         is_forgetting = any(forgotten_by([one.to_api() for one in forgets]))
-        # A request that finds nothing recalls what it may mean, each passage with a button.
+        # A request to forget without a match recalls passages it may mean, each with a button.
         until = locked.last_seq if forgets else None
         recalls = () if is_forgetting else _recall(locked, preferences, command, until)
         around = (*forgets, *recalls)

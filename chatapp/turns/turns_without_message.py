@@ -40,7 +40,7 @@ from chatapp.turns.lifecycle import locked_for_new_turn, open_turn
 def take_up(conversation: Conversation, command: TakeUp) -> TurnContext | None:
     """Open a turn to "retry", "continue" or "regenerate" a message; None for a known nonce.
 
-    The rows that offered it offer it no more. Another profile of theirs may answer, this once.
+    The rows that offered it offer it no more. Another profile of the user may answer, this once.
     """
     nonce, profile = command.nonce, command.profile
     opened = partial(open_turn, nonce=nonce, zone=command.zone, profile_id=profile)
@@ -57,7 +57,7 @@ def take_up(conversation: Conversation, command: TakeUp) -> TurnContext | None:
             case "continue":
                 turn = _continue(locked, opened)
             case _:
-                # The answer and what follows it are set aside as a version.
+                # The answer and all messages after it are set aside as a version.
                 question, origin = set_answer_aside(locked, command.seq), Turn.Origin.REGENERATED
                 turn = opened(locked, question_seq=question, origin=origin)
         message_store.note_record(locked.pk)
@@ -156,7 +156,7 @@ def check_condensing(conversation: Conversation, scope: CondenseScope | None = N
 
 
 def open_condensing(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | None:
-    """Open the turn of a condensation by hand; None when this nonce was here before.
+    """Open the turn of a condensation by hand; None if its nonce is known.
 
     Refused while another runs.
     """

@@ -35,7 +35,7 @@ from chatapp.project.sentences import ZONE_COOKIE
 from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
 
-# What a session depends on; signing in changes other columns.
+# Columns that a session depends on; signing in changes other columns.
 _DECIDES = frozenset({"is_active", "password"})
 
 
@@ -98,7 +98,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         await self.accept()
         accepts = dict(self.scope["headers"]).get(b"accept-language", b"").decode("latin1")
         user = self.scope["user"]
-        # Whatever this page is sent is made here, or in a task that begins here.
+        # All frames of this page are made here, or in a task that begins here.
         Reader.of(str(self.scope.get("language", "")), accepts).enter()
         if not (user and user.is_authenticated):
             return await self.close(incoming_frames.SIGN_IN_REQUIRED)
@@ -116,7 +116,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
         With ``counts`` this is a request of the user; LimitReached is raised beyond their limit.
         """
-        # Who has no session has proved otherwise who they are.
+        # A user without a session has been identified in another way.
         session: SessionBase | None = self.scope.get("session")
         key, then = session.session_key if session else "", self.conversation.owner
         found, conversation = together(
@@ -141,7 +141,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         try:
             code = await self._show()
         except Exception:
-            log.exception("a page could not be told what is to be shown")
+            log.exception("a page could not be sent its frames")
             code = 0
         await self.close(code or TRY_AGAIN_LATER)
 
@@ -151,7 +151,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         since = QueryDict(self.scope.get("query_string", b"")).get("since", "")
         place = outgoing_frames.read_place(since)
         async for text in await actions.watch(self.conversation, place):
-            # Another process may have ended the session, of which nothing tells this one.
+            # Another process may have ended the session, of which this one gets no hint.
             if time.monotonic() - looked > LOOK_AGAIN:
                 if code := await reading(self._look)():
                     return code
@@ -219,7 +219,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             return await self._reply(refused)
         if nonce and not isinstance(command, incoming_frames.SendQueued):
             await self._reply(outgoing_frames.message_accepted(nonce))
-        # A text that was taken may name paths that are not there, unless it was meant as text.
+        # The text may name paths that do not exist, unless it was sent as plain text.
         text = getattr(command, "text", None) or ""
         if "@" in text and not getattr(command, "literal", False):
             missing = await slash_commands.missing_from(self.conversation, text)

@@ -187,7 +187,7 @@ def _try(baseline: Baseline, variant: Variant, model: condense.Summarizer | None
             terms.conversation.pk, reduction, baseline.effective, baseline.toolbox.holds
         ),
         grounded=_ground(baseline, reduction) if reduction.summary else None,
-        # What was charged is in the cost alone; without prices that is nothing, and nobody knows.
+        # The charge is in the cost alone; without prices that is zero, and the real one unknown.
         cost=reduction.cost or terms.writer.cost_of(reduction.usage) if reduction.prompt else ZERO,
     )
 
@@ -236,7 +236,7 @@ def _so_far(baseline: Baseline, written: Sequence[condense.Message], variant: Va
     terms = variant.of(baseline.terms)
     start = replace(baseline.situation(terms), effective=(), history=())
     configuration = _configuration(terms)
-    # What an excerpt says in place of a summary is not worth to be judged.
+    # An excerpt in place of a summary is not worth judging.
     unjudged = replace(configuration, hooks=replace(configuration.hooks, validators=()))
     condenser = unjudged.condenser(condense.ExcerptSummarizer(), COUNTER)
     followed = asyncio.run(condense.replay_history(written, condenser, start, COUNTER))

@@ -17,7 +17,7 @@ from condense.tokens.counters import CharacterCounter, TokenCounter, count_messa
 logger = logging.getLogger(__name__)
 
 DEFAULT_OUTPUT = 8192
-OUTPUT_SHARE = 0.2  # of the window: what a model could write at most is seldom what it writes
+OUTPUT_SHARE = 0.2  # of the window: the most that a model could write is seldom what it writes
 BUFFER = 0.1
 MIN_THRESHOLD, MAX_THRESHOLD = 5, 100
 INHERIT = -1  # as a profile's threshold: that of the settings holds

@@ -37,7 +37,7 @@ def language_of(text: str) -> str:
     text = text[:SAMPLE_CHARS]
     words = _WORD.findall(text.casefold())
     for code, script in () if text.isascii() else _SCRIPTS.items():
-        # Kana are in every Japanese sentence; else it is what most letters are of.
+        # Kana are in every Japanese sentence; otherwise the script of most letters counts.
         found = sum([bool(script.search(word)) for word in words])
         if found and (code == "ja" or 2 * found > len(words)):
             return code

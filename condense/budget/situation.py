@@ -58,13 +58,12 @@ class Situation:
     ``environment`` is awaited when an automatic summary is applied, which ends with its text.
     ``chosen`` is the part that a manual run condenses, None for all.
 
-    ``condensed_at`` is the seq of the newest message when a condensation was last tried, 0 if none
-    was, and ``undone_at`` that when one was tried that the user undid: the threshold waits for new
-    text after both, the limit only after the first. ``may_ask`` is false after a model call failed,
-    or was declined, in the same turn.
-    ``in_tool_loop`` is true if the newest message answers tool calls: the threshold then waits for
-    the end of the turn, and only the limit interrupts it. ``user`` and ``conversation`` are the
-    caller's ids, for hooks.
+    ``condensed_at`` is the seq of the newest message at the last try to condense, 0 without one;
+    ``undone_at`` is the same for the last condensation that the user undid. The threshold waits for
+    new text after both, the limit only after the first. ``may_ask`` is false after a model call
+    failed, or was declined, in the same turn. ``in_tool_loop`` is true if the newest message
+    answers tool calls: the threshold then waits for the end of the turn, and only the limit
+    interrupts it. ``user`` and ``conversation`` are the caller's ids, for hooks.
     """
 
     effective: tuple[Message, ...]
@@ -215,8 +214,8 @@ class Gauge:
     def __init__(self, situation: Situation, counter: TokenCounter) -> None:
         self.situation = situation
         self.counter = counter
-        self.weigh = counter.count  # the estimated tokens of what is not a message yet
-        # What every request repeats; tools are counted as compact JSON, as in Roo Code.
+        self.weigh = counter.count  # the estimated tokens of contents that are not a message yet
+        # The parts that every request repeats; tools are counted as compact JSON, as in Roo Code.
         tools = counter.count(compact(situation.tools)) if situation.tools else 0
         self.fixed = counter.count(situation.system) + tools
         self.before = self.fixed + self.size(situation.effective)

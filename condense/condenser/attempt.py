@@ -42,12 +42,12 @@ USED = noop("The refused summary was used, as you chose: {issue}")
 # In tokens that are read at the full price, as most vendors price them.
 WRITTEN, CACHED, CACHE_WRITTEN = 5, 0.1, 1.25
 
-# For the server's log: never what a message, a summary or an error says.
+# For the server's log: never the words of a message, a summary or an error.
 STARTED = "attempt %s: %s, %s, %d tokens"
 SUCCEEDED = "attempt %s: %d → %d tokens (%+.0f %%), %d hidden, cost %s"
 ATTEMPT_FAILED = "attempt %s: %s after %d calls, cost %s; next: %s"
 
-# Above this share of the size before, a condensation gained little for what it cost.
+# Above this share of the size before, a condensation gained little for its cost.
 LITTLE = 0.8
 
 logger = logging.getLogger(__name__)
@@ -287,7 +287,7 @@ class AttemptRunner:
             self.hooks.troubles.append(
                 say("For lack of room this was left out: {what}.", what=what)
             )
-            # What was left out of the newest request is told in a few words.
+            # A few words name the omitted parts of the newest request.
             blocks, counter = addition.blocks, self.kit.counter
             told = carry_answered(situation.effective, reduction, blocks, counter)
             extended, addition = self._longer(reduction, told), addition.left_out()

@@ -1,4 +1,4 @@
-"""Condensers and their settings: try a rung, see that the context shrank, or go one rung down."""
+"""Condensers and their settings: try a rung, check that the context shrank, or try the next."""
 
 import asyncio
 import logging
@@ -235,9 +235,9 @@ class Configuration:
         self, effective: Sequence[Message], tokens: TokenCount, budget: Budget, **rest: Any
     ) -> Situation:
         """Return a conversation's situation with the user's settings in it."""
-        wishes = {"automatic": self.automatic, "prompt": self.prompt}
+        choices = {"automatic": self.automatic, "prompt": self.prompt}
         return Situation(
-            effective=tuple(effective), tokens=tokens, budget=budget, **{**wishes, **rest}
+            effective=tuple(effective), tokens=tokens, budget=budget, **{**choices, **rest}
         )
 
 

@@ -17,7 +17,7 @@ VALIDATOR_NAME = noop("contradictions")
 CONTRADICTS = noop("The summary says “{said}”, the facts say “{fact}”")
 CHECK_UNREADABLE = noop("The check's answer could not be read")
 CHECK_FAILED = noop("The check failed: {error}")
-LONGEST, MOST = 200, 20  # characters of a quote; contradictions that are told
+LONGEST, MOST = 200, 20  # characters of a quote; contradictions that are listed
 # Models put their JSON into a block of code.
 _ANSWER = re.compile(r"(?:```(?:json)?\s*)?(\{.*\})(?:\s*```)?", re.DOTALL)
 

@@ -1,8 +1,8 @@
 """Hooks: an application's own steps around a condensation, and those that are there by default.
 
-None can break one: a hook that raises is logged, noted with the attempt, and otherwise as if it
-were not there. By default ledger and files follow a summary, and validators judge a model's text. A
-summary of fewer than ``BRIEF`` characters needs no sections, nor more words than the ledger.
+No hook can break one: a hook that raises is logged and noted with the attempt, and the rest goes on
+without it. By default ledger and files follow a summary, and validators judge a model's text. A
+summary of fewer than ``BRIEF`` characters needs no sections, and may be shorter than the ledger.
 """
 
 import asyncio
@@ -124,8 +124,8 @@ class HookRun:
     ) -> Plan:
         """Return the run's plan with the hooks' changes; raise Vetoed for a veto.
 
-        The key of a prompt that does not exist is noted, and another one holds. The default prompt
-        leaves out the ledger's facts if a ledger is attached.
+        The key of a prompt that does not exist is noted, and the key before it is used. The default
+        prompt leaves out the ledger's facts if a ledger is attached.
         """
         key = BESIDE_LEDGER if attach_ledger in self.hooks.after else CONDENSE
         if choose:
@@ -213,10 +213,10 @@ PER_TOKEN_OF_WINDOW = 0.25
 
 FACTS = noop("the facts of the hidden messages, copied by rule")
 FILES = noop("the signatures of files that were read")
-# Twice what the prompt takes that asks for the sections: what is shorter needs none.
+# Characters of the hidden messages: twice the length of the prompt that asks for the sections.
 BRIEF = 8_000  # characters
-# A heading as prompts ask for it and models write it: numbered, with hashes, bold, or both; what it
-# is about may follow on its line, after a colon.
+# A heading as prompts ask for it and models write it: numbered, with hashes, bold, or both; its
+# subject may follow on its line, after a colon.
 _HEADING = re.compile(
     r"^ {0,3}(?:#{1,6}|\d{1,2}[.)]|\*\*)[ *]*[^\s\d*#][^\n:]{1,80}(?::|$)", re.MULTILINE
 )
@@ -234,11 +234,11 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 REFUSAL, REFUSAL_START = 400, 60  # characters
-# Prose shrinks to two fifths under DEFLATE, code to a fourth; what shrinks to less than an eighth
-# says each thing several times.
+# Prose shrinks to two fifths under DEFLATE, code to a fourth; a text that shrinks to less than an
+# eighth says each thing several times.
 DENSITY = 1 / 8
 DENSITY_FROM = 400  # characters; below that the ratio says little
-# So many places of a summary are looked for in what it hides; nearly all there is a copy.
+# Places of a summary that are looked for in the hidden text, their length, and a copy's share.
 PROBES, PROBE, COPIED = 40, 60, 0.9
 # Where fewer than half of the changed files, or of the rules, can be read, it is no stand-in.
 LEAST_READABLE_SHARE = 0.5

@@ -27,7 +27,7 @@ AUTOMATIC_OFF = noop("Without a summary: automatic condensing is off")
 WINDOW_SMALL = noop("Without a summary: the window is too small for one")
 # Below any summary by the model: the facts alone, then less of the history.
 FALLBACKS = (LedgerAlone.name, SlidingWindow.name)
-# What not every model has is followed by what every model can do.
+# Strategies that need a special model, each with one for any model that comes next.
 INSTEAD = {"provider": FreshStart.name}
 LADDER = (FreshStart.name, *FALLBACKS)
 
@@ -60,7 +60,7 @@ def new_since(effective: Sequence[Message], tried: int) -> Sequence[Message] | N
     if not made and not tried:
         return None
     since = max(tried, *(effective[index].seq for index in made), 0)
-    # A history that was never stored has no numbers: there, what follows is what is new.
+    # A history that was never stored has no numbers: messages after the last summary are new.
     new = [m for m in effective if m.seq > since] if since else effective[made[-1] + 1 :]
     return [m for m in new if not (m.is_summary or m.is_marker)]
 

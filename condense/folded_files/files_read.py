@@ -30,7 +30,7 @@ def files_read(messages: Sequence[Message]) -> tuple[str, ...]:
     Files that were only edited do not count, and neither does a call that failed. Files that a
     summary shows folded were read before it.
     """
-    # A call is told by its block: other messages may use its id again.
+    # A call is identified by its block: other messages may use its id again.
     failed = {id(pair.call) for pair in pair_calls(messages).answered if pair.result.is_error}
     found: list[str] = []
     for message in reversed(messages):
@@ -41,7 +41,7 @@ def files_read(messages: Sequence[Message]) -> tuple[str, ...]:
                 case TextBlock() if message.is_summary and (folded := _FOLDED.match(block.text)):
                     found.append(folded[1])
                 case TextBlock() if beside := beside_of(block):
-                    # A file that was put beside somebody's words because they mention it.
+                    # A file that was added to somebody's words because they mention it.
                     found += [str(beside["name"])] if beside.get("mention") == "file" else []
                 case TextBlock(text) if message.role == "user":
                     found += _CONTENT.findall(text)

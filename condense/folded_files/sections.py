@@ -13,7 +13,7 @@ from condense.folded_files.signatures import read_definitions
 from condense.folded_files.workspace import Ignore, VisibleFolder
 
 LIMIT = 50_000
-# Some thousand files as they are, four as hostile as can be: whoever condenses is waiting.
+# Enough for thousands of ordinary files or four as hostile as can be: a person is waiting.
 FOLD_SECONDS = 20.0
 # With less room left, a file and all that follow are left out.
 _LEAST_ROOM = 200

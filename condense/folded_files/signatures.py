@@ -26,7 +26,7 @@ _WORKER = Path(__file__).with_name("worker.py")
 ENDINGS_BY_LANGUAGE: dict[str, list[str]] = tomllib.loads(
     Path(__file__).with_name("languages.toml").read_text("utf-8")
 )
-# Roo Code shows nothing shorter. Here that holds for what has no signature: objects, elements,
+# Roo Code shows nothing shorter. Here that holds for parts without a signature: objects, elements,
 # tables. A short function is called as often as a long one, and its line says all about it.
 LEAST_ROWS = 4
 LONGEST_LINE = 400
@@ -37,7 +37,7 @@ _UNDERLINED = re.compile(r"(?:\s*\t)?[^#<>!\[\]`\t]+[^\n]")
 
 type Outcome = str | SkipReason
 
-# Outcomes by language and content, in characters; each counts some more beside its own.
+# Outcomes by language and content, in characters; each counts some more besides its own.
 _cache = Memory[Outcome](4_000_000, lambda outcome: len(outcome) + 200)
 
 
@@ -124,7 +124,7 @@ def render(spans: Iterable[RowSpan], lines: Sequence[str]) -> str:
     for span in sorted(spans):
         if span.signature or span.last - span.first + 1 >= LEAST_ROWS:
             chosen[span.first] = max(span.last, chosen.get(span.first, 0))
-    # What only machines write is cut: a line of minified code would take the whole limit.
+    # Lines that only machines write are cut: a line of minified code would take the whole limit.
     shown = {
         row: lines[row] if len(lines[row]) <= LONGEST_LINE else f"{lines[row][:LONGEST_LINE]} …"
         for row in chosen

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from condense.messages import Block, Message, OpaqueBlock, TextBlock, beside_of, retagged
 
 THINKING = ("thinking", "redacted_thinking")
-# Under this key beside itself, thinking says where it came from. Unless it is "bound" to what stood
+# The key in a thought's notes for the place it came from. Unless the thought is "bound" to the text
 # before it, the application sends it there, with or without a signature.
 ORIGIN = "origin"
 

@@ -9,7 +9,7 @@ from importlib import resources
 
 from condense.registry import Entry, Registry
 
-# The keys of the default instruction: where a ledger stands beside the summary it asks for less.
+# The keys of the default instruction: with a ledger after the summary, it asks for less.
 CONDENSE, BESIDE_LEDGER = "condense", "beside_ledger"
 _CARRIED = {CONDENSE: "no_ledger", BESIDE_LEDGER: "ledger_follows"}
 

@@ -23,7 +23,7 @@ REQUEST = "## Newest Request, Verbatim"
 FIRST_MESSAGE_TITLE = "## First Message, Verbatim"
 ANSWERED = "## Newest Request, Answered Already"
 IMAGES_HIDDEN = noop("The {what}'s images ({count}) did not fit and are hidden.")
-# Of a request that was answered, no more is needed than to know what it was about.
+# Of a request that was answered, only its subject is needed.
 ANSWERED_TOKENS = 200
 REQUEST_TELLING_CHARS = 60  # characters that tell one request from another
 CHARACTERS_LEFT_OUT = (
@@ -31,10 +31,10 @@ CHARACTERS_LEFT_OUT = (
 )
 PIN = "## Pinned Message, Verbatim ("
 _OPEN, _CLOSE = "<command", "</command>"
-# What stands beside somebody's words is a directive only where it says so.
+# A block that was added to somebody's words is a directive only if it says so.
 _MEANT = "command"
-# How the block begins in which a summary or marker repeats what it hides. Whatever else it quotes,
-# such as a request with its files, is no directive.
+# The beginning of the block in which a summary or marker repeats directives that it hides. Its
+# other quotations, such as a request with its files, are no directives.
 REMINDER = "<system-reminder>\n## Active Workflows\n"
 _NAME = re.compile(r"""\bname\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 WORKFLOWS = (
@@ -117,7 +117,7 @@ def newest_request(
 
 def _said_in(message: Message) -> tuple[Block, ...]:
     texts = [one for one in message.lasting.blocks if isinstance(one, TextBlock)]
-    # What was only written in the user's name is no request.
+    # A text that was only written in the user's name is no request.
     text = "\n".join([one.text for one in texts if user_words(one) or beside_of(one)])
     images = tuple([block for block in message.blocks if isinstance(block, ImageBlock)])
     return (*((TextBlock(text),) if text.strip() else ()), *images)

@@ -45,19 +45,19 @@ _BEGINNINGS = {
     "<environment_details>": PartKind.ENVIRONMENT,
 }
 _PART = re.compile(r"\n\n(?=" + "|".join(map(re.escape, _BEGINNINGS)) + ")")
-# What is told beside words, of the world and of what is hidden; nothing in it can end it. From one
-# on that does not end, all are words: the end is looked for once.
+# Blocks with the surroundings and recalled passages; nothing in them can end them. After one
+# without an end, all is taken for words: the end is searched once.
 _BESIDE = re.compile(
     r"(?:\A|\n\n)(?:(<environment_details>\n.*?\n</environment_details>)(?=\n\n|\Z)"
     r"|(<recalled>\n.*?\n</recalled>)(?=\n\n|\Z)|(<(?:environment_details|recalled)>\n.*))",
     re.DOTALL,
 )
-# How begins what stands in a user's message and is by the engine or the application.
+# The beginnings of texts in a user's message that are by the engine or the application.
 PUT_BACK = "From the part of this conversation that the summary replaces"
 _MADE = ("Tool result:\n", "[Tool Result", "[Tool Use: ", "[Tool output cleared: ", PUT_BACK)
 _TOLD = 60  # characters that tell a prompt
 _FRAMES = ("aligned", "condense", "merge", "part", "range", "result")
-# What is quoted in one may end it early, so that all up to the last end counts as its own.
+# A quotation in one may seem to end it, so all up to the last end belongs to it.
 _WRAPPERS = (
     "recalled", "environment_details", "system-reminder", "command", "file", "pinned_rule",
     "pinned_quote",
@@ -126,7 +126,7 @@ def layers_in(messages: Iterable[Message]) -> Iterator[Layer]:
             texts = [block.text for block in blocks if isinstance(block, TextBlock)]
             found = [(text, layer) for text in texts if (layer := _LAYER.match(text))]
             yield from (Layer(int(layer[1]), text[layer.end() :]) for text, layer in found)
-            # What a summary says after the words that each begins with.
+            # A summary's own text, after the words with which each begins.
             said = "" if found or not texts else texts[0].removeprefix(opening().text).strip()
             if said:
                 yield Layer(0, said)

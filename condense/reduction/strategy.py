@@ -15,10 +15,10 @@ from condense.summaries.writer import Writer, WrittenSummary
 from condense.tokens.counters import TokenCounter
 
 HEADING = "## Conversation Summary"
-# Kept free beside what stays: summaries measured on real sessions took 3.7 % of what they hid, and
-# one with much to say about little takes more.
+# Kept free for the summary: summaries measured on real sessions took 3.7 % of the text they hid,
+# and one with much to say about little takes more.
 SUMMARY_SHARE = 0.1
-# Summaries of real sessions took 3.7 % of what they hid; a token is three quarters of a word.
+# Summaries of real sessions took 3.7 % of the text they hid; a token is three quarters of a word.
 LENGTH, WORDS = 0.04, 0.75
 FEWEST_WORDS = 150  # so that every section has a line or two
 # An analysis comes before the summary, and is about as long.

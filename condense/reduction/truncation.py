@@ -50,8 +50,8 @@ class ByTruncation(ByRule):
         gauge, tried = Gauge(situation, kit.counter), list[Reduction]()
         plans = [*filter(None, self.plans(situation))]
         resorts = [*filter(None, self.last_resorts(situation))]
-        # With facts or without, what to hide, and whether the newest request is cut for it. Facts
-        # go, and words of the request, only where it could not be sent with them.
+        # With facts or without, the messages to hide, and True if the newest request is cut. Facts
+        # and words of the request are left out only if it could not be sent with them.
         with_or_without = (True,) if situation.fits else (True, False)
         lots = [product(with_or_without, lot, (False,)) for lot in (plans, resorts)]
         if not situation.fits:
@@ -83,9 +83,9 @@ class ByTruncation(ByRule):
         directives: Sequence[Block] = ()
         if with_facts:
             facts = await facts_of(hidden, situation, counter=kit.counter)
-            # Of what is hidden, and of what was hidden before.
+            # Of newly hidden messages, and of those hidden before.
             directives = repeated_directives(situation, {message.id for message in kept})
-        # As a summary's: what is copied there was asked for before, and is no request.
+        # As a summary's: words that are copied there were requested before, and are no request.
         preface = (TextBlock(load_prompt("summary_preface")),) if facts else ()
         written = (text, *preface, *facts, *directives, *dropped.blocks)
         request = Addition()

@@ -24,14 +24,14 @@ from condense.messages import (
 )
 from condense.requests.tools_as_text import orphan_to_blocks, tool_to_text
 
-# The Messages API takes 32 MB; the rest is room for system prompt, tools and what a proxy adds.
+# The Messages API takes 32 MB; the rest is for system prompt, tools and a proxy's additions.
 MAX_REQUEST_BYTES = 30_000_000
 MEDIA_LEFT_OUT = "[{kind} left out here: with it, the request would be too large]"
 OPENING = "[The conversation continues from here.]"
 IMAGE_TEXT = "[Referenced image in conversation]"
 EMPTY_ERROR = "The tool failed without a message."
 USER_ONLY: tuple[Role, ...] = ("user",)
-# What is known of a call without a result, whatever ended the work on it.
+# The result of a call without one, after any interruption.
 INTERRUPTED = "Interrupted before this tool finished. Unknown: it may have run, in part or whole."
 _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 

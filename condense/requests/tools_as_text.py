@@ -65,7 +65,7 @@ def tools_to_text(message: Message) -> Message:
     if isinstance(message.content, str):
         return message
     content = tuple(map(tool_to_text, message.content))
-    # Faster than comparing what the blocks say.
+    # Faster than comparing the contents of the blocks.
     return message.with_content(content) if any(map(is_not, content, message.content)) else message
 
 

@@ -15,7 +15,7 @@ from condense.reduction.strategy import ByRule, make_reduction
 from condense.sentences import noop
 from condense.summaries.summarizer import Kit
 
-# Recorded sessions needed no file and one command in a hundred of what lay further back.
+# Recorded sessions needed no file, and one command in a hundred, from further back.
 KEEP = 10
 CLEARED_TEXT = "[Tool output cleared: {count} results hidden to reduce context]"
 CLEARED_LINE = "[Output of {name} cleared, {size:,} characters: {reason}]"

@@ -46,7 +46,7 @@ class KeepRecent(ByModel):
         """
         gauge = Gauge(situation, kit.counter)
         effective, last = situation.effective, unread_tail(situation.effective)
-        # What keeps what was asked for first, then later ones.
+        # Cuts that keep the newest request first, then later ones.
         cuts = [cut for cut in safe_cuts(effective) if cut <= last]
         if self.tokens is not None:
             most = min(self.tokens, gauge.size(effective) // 2)

@@ -12,8 +12,9 @@ from condense.sentences import noop
 from condense.summaries.summarizer import Kit
 from condense.summaries.writer import Writer
 
-# With as many, and each as long as summaries measured on real sessions, they take a fifth of what a
-# full window hides; and words of the first hour are written again three times in 32 condensations.
+# With as many, each as long as summaries measured on real sessions, they take a fifth of the text
+# that a full window hides; words of the first hour are written again three times in 32
+# condensations.
 MOST_LAYERS = 5
 NOT_MERGED = noop("There are {count} parts of the summary: merging two of them failed. {error}")
 

@@ -25,7 +25,7 @@ class ProviderCompaction(strategy.ByModel):
 
     def prompt_for(self, situation: Situation) -> str:
         """Return the instruction that the provider is given instead of its own."""
-        # Nobody can shorten what the provider writes.
+        # Nobody can shorten the provider's text.
         return f"{super().prompt_for(situation)}\n\n{load_prompt('compaction')}"
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:

@@ -27,7 +27,7 @@ BAD_REQUEST, TOO_LARGE, MISSING = 400, 413, None
 _NO_ERROR, _HTTP_ERRORS = range(100, 400), range(400, 600)
 _STATUS = re.compile(r"\d{3}", re.ASCII)
 
-# How errors say it; the file tells what each rule is for.
+# The words of errors; the file says what each rule is for.
 _WORDINGS = resources.files(__package__).joinpath("overflows.toml").read_text("utf-8")
 _TABLE = tomllib.loads(_WORDINGS)
 _KEYS = _TABLE.pop("keys")

@@ -28,8 +28,8 @@ from condense.tokens.counters import TokenCounter, count_messages
 PART_SHARE = 0.6
 # Kilo's numbers: calls at the same time, and how often summaries are summarised again.
 PARALLEL, DEPTH = 3, 3
-# Parts of one history that are read: of a longer one the first, which says what it is about, and
-# the newest. More would cost tens of dollars, and say little of each.
+# Parts of one history that are read: of a longer one the first, which gives the subject, and the
+# newest. More would cost tens of dollars, and say little of each.
 MOST_PARTS = 20
 # A full part whose summary is hardly shorter is no summary; the others would cost as much in vain.
 LARGEST_SUMMARY = 0.9
@@ -66,7 +66,7 @@ def without_old_images(
     the last words of a reply stay, also those from tools.
     """
     start = next((at for at, one in enumerate(effective) if one.id == hidden[0].id), None)
-    # What is hidden already stands before all that is visible.
+    # Messages that are hidden already stand before all visible ones.
     seen = (*hidden, *effective) if start is None else effective[start:]
     # Somebody said something in a message that is more than tool results.
     prompts = [
@@ -198,7 +198,7 @@ class Writer:
             request = self._own_request(hidden, framed("aligned", instruction))
         size = self.gauge.size(shown) + self._overhead(instruction)
         fits = size * self.gauge.scale <= self.budget.capacity
-        # What was refused may still fit as plain text; if not, to be told so costs nothing.
+        # A refused request may still fit as plain text; if not, the answer to it costs nothing.
         if request is None and (fits or self._part_limit(instruction) <= 0):
             request = self._flat_request(self._flatten(shown), instruction)
         refused: SummaryOverflow | None = None

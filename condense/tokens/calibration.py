@@ -7,13 +7,13 @@ from condense.tokens.counters import TokenCount
 
 # How much less each older report weighs.
 FADING = 0.85
-# What is believed without any report, as standard deviations: a tokenizer takes between half and
-# twice the estimate, and a vendor adds some hundred tokens of its own to every request.
+# The belief without any report, as standard deviations: a tokenizer takes between half and twice
+# the estimate, and a vendor adds some hundred tokens of its own to every request.
 SLOPE_DOUBT, CONSTANT_DOUBT = 0.5, 300.0
 # How far estimates scatter around the line: by a share of their size, and by some tokens.
 SCATTER, SCATTER_TOKENS = 0.02, 8.0
 # Reports farther off than this many times the scatter are outliers and lose weight (Huber's
-# constant); so many rounds settle which ones they are.
+# constant); after this many rounds it is settled which ones they are.
 OUTLIER, ROUNDS = 1.345, 12
 # No tokenizer is farther off; a report that says so is about something else.
 SLOPES = (0.2, 5.0)

@@ -11,7 +11,7 @@ def _read(name: str) -> str:
 SYSTEM_PROMPT = _read("system")
 ABOUT = "About the user and how to answer, in the user's own words:\n\n{text}"
 PROJECT = _read("project")
-# What stands between two tags can't end itself.
+# A text between two tags can't end itself.
 CLOSING = re.compile(r"<(?=/\s*(?:project_instructions|environment_details))", re.IGNORECASE)
 BROKEN = r"<\\"
 

@@ -34,7 +34,7 @@ from condense import noop, say
 
 # Attachments of one user that wait to be sent; older ones are forgotten.
 MOST_WAITING = 100
-# So long a page may be left open with something attached to it.
+# The time for which a page may be left open with something attached to it.
 KEPT_FOR = timedelta(days=7)
 
 MEGABYTE = 1024 * 1024

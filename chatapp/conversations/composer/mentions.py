@@ -18,7 +18,7 @@ from chatapp.agent.ports import ToolOutcome
 from chatapp.tools import list_files, read_file
 from chatapp.tools.workspace import Workspace, quote
 
-# Files that hold rules of what is left out, in the root; and paths that are looked at.
+# Files in the root with rules of ignored files; and the number of paths that are examined.
 RULES = (".gitignore", ".rooignore")
 MOST_LOOKED_AT = 50_000
 
@@ -78,7 +78,7 @@ def _rank(path: str, wanted: str) -> _Rank | None:
 MOST_PATHS = 20
 MOST_TEXT = 200_000
 
-# What keeps files from the model, beside what a person asks for.
+# Rules that keep files from the model even if a person mentions them.
 MENTION_RULES = (".rooignore",)
 
 FILE_LEFT_OUT = (
@@ -88,7 +88,7 @@ FILE_LEFT_OUT = (
 _MENTION = re.compile(
     r"""(?<![^\s(\[{<"'\u201c\u2018,;:])@(?:"([^"\n]{1,1000})"|([^\s"@]{1,1000}))"""
 )
-# What is fenced, or stands between two marks on one line.
+# Fenced text, and text between two marks on one line.
 _CODE = re.compile(r"^```.*?(?:^```|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _PUNCTUATION = ".,:;!?)]}>'”’…"
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}

@@ -207,7 +207,7 @@ class CondensingPoint:
     @classmethod
     def of_attempt(cls, attempt: Condensation) -> Self:
         """Return the point that was in force for an attempt."""
-        # What an imported record says of it may be anything.
+        # The figures of an imported record may be anything.
         window, threshold = attempt.context_window or 1, min(max(0.0, attempt.threshold), 100.0)
         reserved = max(1, window - attempt.allowed)
         budget = condense.Budget(window, max_output=reserved, threshold=threshold, buffer=0)

@@ -25,8 +25,8 @@ from condense import noop, say
 np = lazy_loader.load("numpy")  # with the first vector
 
 _WORKER = Path(__file__).with_name("e5_worker.py")
-# Each with the seconds until it ends where nobody asks, and its niceness: no question waits for
-# passages. They share the weights.
+# Two processes, so that no question waits for passages; they share the weights. The options are
+# the seconds without a request until it ends, and its niceness.
 PASSAGES = condense.WorkerProcess(_WORKER, "60", "10", seconds=120)
 QUESTIONS = condense.WorkerProcess(_WORKER, "900", "0", seconds=10)
 LONGEST_EMBEDDED = 2_000  # characters of a text that are embedded

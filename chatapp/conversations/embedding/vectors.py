@@ -28,12 +28,13 @@ from chatapp.operations import background_jobs
 np = lazy_loader.load("numpy")  # with the first vector
 log = logging.getLogger(__name__)
 
-# Seconds of a job before others come in between, passages that are embedded at once, rows that are
-# read at once, and messages of a long import.
-SLICE, TOGETHER, ROWS, MANY = 5.0, 8, 500, 100
-# Characters of half a question, questions that are kept, and seconds of rest after a failure.
-HALF, REMEMBERED, PAUSE = 200, 64, 60.0
-# Django takes longer than the database for so many keys.
+SLICE = 5.0  # seconds of a job, before other jobs have their turn
+TOGETHER = 8  # passages that are embedded at once
+ROWS = 500  # rows that are read at once
+MANY = 100  # messages of a long import
+HALF = 200  # characters of half a question
+REMEMBERED, PAUSE = 64, 60.0  # questions that are kept; seconds of rest after a failure
+# Keys stand in the text: Django takes longer than the database for this many parameters.
 _THERE = (
     "SELECT v.message_id, v.vectors FROM chatapp_messagemeaning v JOIN chatapp_message m "
     "ON m.id = v.message_id WHERE v.message_id IN ({}) AND v.embedder = %s "
@@ -85,7 +86,7 @@ async def embed_messages(conversation: str) -> None:
 def make_vectors(conversation: uuid.UUID, *, visible: bool = False) -> bool:
     """Make missing vectors of a conversation for some seconds; return True if more are missing.
 
-    Those of people's ``visible`` messages as well, if a question is about them.
+    Vectors of people's ``visible`` messages are made as well if a question is about them.
     """
     embedder = embedder_for(conversation)
     meanings = Meanings.objects.filter(conversation=conversation).first()
@@ -120,7 +121,7 @@ def _store(conversation: uuid.UUID, embedder: condense.Embedder, key: int) -> No
             vectors = [*_embed(embedder, batched(texts, TOGETHER))]
             break
         except condense.EmbedderUnavailable:
-            # The text is at fault where another one is embedded, and it is refused once more.
+            # Raises if no text can be embedded; otherwise this one is tried once more.
             embedder.embed(["."])
     else:
         log.warning("message %s can be found by its words only", key)
@@ -183,7 +184,7 @@ def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> Non
         own, by_owner = "conversation__auto_recall", "conversation__owner__preferences__auto_recall"
         found = found.filter(Q(**{own: True}) | Q(**{own: None, by_owner: True}))
         if condense.find_forget_requests(text):
-            # It may mean what is still visible.
+            # It may mean words that are still visible.
             mark_due(conversation)
             if found.exists():
                 make_vectors(conversation, visible=True)
@@ -203,7 +204,7 @@ def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> Non
 def find_nearest(
     conversation: uuid.UUID, question: str, until: int, most: int
 ) -> list[condense.Near]:
-    """Return the hidden passages nearest to a kept question, or those up to a position."""
+    """Return the passages nearest to a kept question, hidden or up to the position ``until``."""
     if (kept := asked.get(question)) is None:
         return []
     (embedder, vector), size = kept, len(kept[1])

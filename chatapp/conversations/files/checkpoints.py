@@ -121,7 +121,7 @@ class Checkpoints:
                 self._git("init", "--quiet", "--template=")
                 (self.repository / "info").mkdir(exist_ok=True)
                 (self.repository / "info" / "attributes").write_text(_ATTRIBUTES)
-            # What a server that was killed left there.
+            # A lock that a killed server left.
             (self.repository / "index.lock").unlink(missing_ok=True)
             yield
 

@@ -32,7 +32,7 @@ MAX_LISTED = 5_000
 
 # Entries of archives, with the folders and links that are left out.
 _MAX_ENTRIES = 4 * MAX_FILES
-# Unpacked bytes of what a tar archive says of one entry, and bytes of a zip's table of contents.
+# Unpacked bytes of a tar archive's headers for one entry, and bytes of a zip's table of contents.
 _MAX_HEADERS = 1024 * 1024
 _MAX_CONTENTS = MAX_FILE + 1
 # Packed bytes that are unpacked at once: bzip2 and LZMA make some thousand times as much of them.
@@ -142,7 +142,7 @@ def _from_zip(file: IO[bytes], total: _Total) -> Iterator[tuple[str, bytes]]:
             # The upper half has the file's type where a Unix packed it: a link is 0o12.
             kind = info.external_attr >> 28
             if not info.is_dir() and kind in {0, 0o10}:
-                # A little more than a file may have: what is said of its size may lie.
+                # Read until it is larger than a file may be: the size in the archive may be wrong.
                 data = bytearray()
                 with archive.open(info) as entry:
                     while len(data) <= MAX_FILE and (piece := entry.read(_PIECE)):
@@ -158,7 +158,7 @@ def _from_tar(file: IO[bytes], total: _Total) -> Iterator[tuple[str, bytes]]:
     bounded: Any = _Bounded(opener(file) if opener else file, _MAX_HEADERS)
     with tarfile.open(fileobj=bounded, mode="r|") as archive:
         while info := archive.next():
-            # What is said of all entries would be gone through for each of them.
+            # Headers for all entries would be read again for each of them.
             cast("dict[str, str]", archive.pax_headers).clear()
             total.add(entries=1, size=abs(info.size))
             bounded.left = abs(info.size) + _MAX_HEADERS

@@ -17,7 +17,7 @@ from chatapp.models import Attachment, AttachmentTotal, Conversation, ServerSett
 from chatapp.operations.errors import LimitReached
 from condense import say
 
-# Seconds after which folders are measured again, whatever is put there meanwhile.
+# Seconds after which folders are measured again, however much was put there meanwhile.
 MEASUREMENT_LIFETIME = 600
 
 
@@ -54,7 +54,7 @@ def room_for(owner: User, more: int) -> Iterator[None]:
     """Hold the user's upload lock; raise LimitReached if ``more`` bytes have no room."""
     place = Path(settings.DATA_DIR) / "locks"
     place.mkdir(mode=0o700, exist_ok=True)
-    # Few files for all, so that none tells of a user who is gone.
+    # A few files for all users, so that no file's name tells of a user who is gone.
     with (place / f"uploads-{owner.pk % 64}").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         check_room(owner, more)

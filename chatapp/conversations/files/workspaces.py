@@ -25,7 +25,7 @@ LONGEST_WORKSPACE_PATH = 400
 TOKENS = 11_200
 # A file's tokens without its text: a call and its result.
 FRAME = 100
-# What they take at least, however much the tools do: less would not be worth reading.
+# Their least size, however much the tools take: fewer would not be worth reading.
 LEAST = 4_000
 _CUT = "[The rest of {name} is left out of these samples.]\n"
 
@@ -57,7 +57,7 @@ def lay_out_samples(*, beside: int) -> None:
     files = (base / "README.md", *sorted((base / "docs").glob("*.md")))
     waiting = {file: file.read_text("utf-8") for file in files}
     left = max(TOKENS - beside - FRAME * len(files), LEAST)
-    # The shortest first: what it does not need of its share the others can have.
+    # The shortest first: the part of its share that it does not need is left to the others.
     for file in sorted(files, key=lambda one: len(waiting[one])):
         text, room = waiting[file], left // len(waiting)
         if _size(text) > room:

@@ -127,7 +127,7 @@ class StoredRecall:
         asked = self.conversation_id, near, self.until or 0, MOST_READ
         rows = message_store.searched_rows(*asked) if near else []
         said, (first, last) = list[condense.SearchedMessage](), self.span
-        # What is too long to be read may still be the call that another one answers.
+        # A message that is too long to be read may still hold the call that another one answers.
         read = partial(message_store.to_engine, tags=condense.Tags())
         for row, (one, parts) in zip(rows, condense.parts_of(map(read, rows)), strict=True):
             if first <= row.pk <= last and (row.seq in wanted or row.tokens <= MOST_BESIDE):

@@ -25,10 +25,10 @@ from condense import open_folder
 
 OWN, SAMPLES = "users", "samples"
 
-# What needs files to be kept as they were, and none but one's own.
+# Kinds of access that need the files to be kept, and a folder of one's own.
 CHANGES_FILES = frozenset({Access.WRITE, Access.EXECUTE})
 
-# Pages of the public web only, whatever profiles may name.
+# Pages of the public web only, also where profiles may have other addresses.
 WEB = Guard(allow_private=False)
 
 

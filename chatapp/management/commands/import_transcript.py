@@ -16,7 +16,7 @@ from chatapp.records.importers import UNKNOWN_FORMAT, list_formats, read_file, r
 from chatapp.records.transfer.record_import import load_conversations
 from chatapp.records.transfer.transcript_files import digest_of
 
-# A broken file can have as many problems as messages; the first ones say what is wrong with it.
+# A broken file can have as many problems as messages; the first ones are enough to explain it.
 PROBLEMS_SHOWN = 20
 
 
@@ -75,7 +75,7 @@ class Command(BaseCommand):
             profile=made.profile,
         )
         self.stdout.write(said)
-        # What the file would have the model told with authority.
+        # Texts of the file that the model would obey.
         if made.system_prompt:
             self.stdout.write(_("Its system prompt: {prompt}", prompt=made.system_prompt))
         for rule in pinned.claimed_rules(made):

@@ -47,6 +47,6 @@ class Command(BaseCommand):
     def _enqueue(self) -> None:
         if not settings.CLUSTER:
             raise CommandError(_("There are no workers without DATABASE_URL and REDIS_URL."))
-        # One that waits seals what is said until then.
+        # A job that waits seals everything until it runs.
         enqueue("seal_audit", key="all")
         self.stdout.write(_("A worker writes a seal into DATA_DIR/seals as soon as one is free."))

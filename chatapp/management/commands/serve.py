@@ -50,7 +50,7 @@ from daphne.server import Server
 
 from chatapp.management.request_bodies import BodyReader
 
-# Prints a line at once, whoever reads it.
+# Prints a line at once, also into a pipe.
 say = functools.partial(print, flush=True)
 
 
@@ -94,7 +94,7 @@ class Command(BaseCommand):
     """Prepare the database, print the address to open, and serve."""
 
     help = "Prepares the database, prints the address to open, and serves until Ctrl+C."
-    # `manage.py check` tells all; here one sentence about what stops a start is enough.
+    # `manage.py check` prints all problems; here one sentence on a problem that stops it is enough.
     requires_system_checks = ()
     heartbeat: processes.Heartbeat
 
@@ -129,8 +129,8 @@ class Command(BaseCommand):
             with background():
                 server.run()
             if not (server.listen_problem or is_shared()):
-                # Who copies a stopped server's database may take this file alone; on a full disk it
-                # stays in two.
+                # Copies of a stopped server's database can then be made of this file alone; on a
+                # full disk it stays in two.
                 with suppress(DatabaseError):
                     execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except DatabaseError as error:
@@ -148,7 +148,7 @@ class Command(BaseCommand):
         if not settings.CLUSTER:
             migrate_if_needed()
         self.heartbeat.begin()
-        # What a crash left is closed before anybody can come; the loop goes on after this.
+        # Turns that a crash left open are closed before a user comes; the loop goes on after this.
         loop = asyncio.get_event_loop()
         loop.run_until_complete(running_turns.clear_up())
         loop.call_soon(running_turns.open)

@@ -73,7 +73,7 @@ async def _work(turns: int, jobs: int) -> None:
     stopping = asyncio.create_task(stop.wait())
     with terminal.speaking():
         monitoring.serve()
-        # At once, whoever reads it.
+        # At once, also into a pipe.
         print(_("Working."), flush=True)
     await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stop.set()

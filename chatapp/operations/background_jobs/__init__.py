@@ -60,7 +60,7 @@ def enqueue(name: str, *, after: float = 0.0, key: str = "", **arguments: Any) -
     """
     if name not in JOBS:
         raise UnknownJob(name)
-    # What is no JSON is refused in both wirings, and arrives alike.
+    # Arguments that are no JSON are refused in both wirings, and all arrive alike.
     arguments = json.loads(json.dumps(arguments))
     if settings.CLUSTER:
         # By its name: it needs the extra "scale", and imports this module.

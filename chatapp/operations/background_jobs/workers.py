@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 # Seconds between two looks for workers that are gone.
 INTERVAL = 10.0
-# So long a worker may be known to Procrastinate alone.
+# The time for which only Procrastinate may know a worker.
 NEW = timedelta(seconds=30)
 # Seconds for which a call to the database is tried again by a worker that is to stop, and between
 # two tries. Others try for as long as it takes: an error would have them take no more jobs until
@@ -45,10 +45,10 @@ STORING = 25
 RESTART_PAUSE = 1.0
 # Seconds between two clearings, and hours for which a job is kept that did not succeed.
 CLEARING, KEPT = 3_600.0, 24
-# Seconds between two looks of a queue for what no notice tells of: jobs that are due, or run again.
+# Seconds between two looks of a queue for jobs without a notice: due ones, or those to run again.
 POLLING = 15.0
-# Seconds until what Procrastinate would do by itself: a week. Its signs of life end where an
-# orderly stop begins, and it takes workers for gone that an outage has silenced.
+# Seconds until Procrastinate would act by itself: a week. Its signs of life end where an orderly
+# stop begins, and it takes workers for gone that an outage has silenced.
 NEVER = 604_800.0
 
 
@@ -180,7 +180,7 @@ class AbandonedJobs:
             await database.recovering(self._hand_on)(abandoned, gone)
 
     def _hand_on(self, abandoned: Q, gone: Collection[int]) -> None:
-        # What another process hands on just now is locked by it.
+        # Jobs that another process hands on just now are locked by it.
         with transaction.atomic():
             doing = ProcrastinateJob.objects.filter(abandoned, status="doing")
             for job in doing.select_for_update(skip_locked=True):

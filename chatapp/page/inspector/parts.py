@@ -45,7 +45,7 @@ SEGMENTS = {SYSTEM: "system", TOOLS: "tools"} | dict.fromkeys(
     (MESSAGES, NEWEST, SINCE, _Kind.ENVIRONMENT, _Kind.RECALLED), "messages"
 )
 MADE = "summary"
-# What an image or another block without words weighs beside text, in characters.
+# The weight of an image or another block without words, in characters.
 _BLOCK = 200
 
 

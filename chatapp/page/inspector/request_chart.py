@@ -17,7 +17,7 @@ from chatapp.storage.request_reader import RequestReader, fragment_of, sources_o
 
 CALLS = 40
 WIDTH, HEIGHT = 400, 100
-# Where nothing was counted: roughly what a token is of English text or of JSON.
+# Where nothing was counted: roughly the length of a token of English text or of JSON.
 CHARACTERS_PER_TOKEN = 4
 # Shared out among the columns, the rest lies between them.
 FILLED = 0.8

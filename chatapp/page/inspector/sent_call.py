@@ -22,12 +22,12 @@ from chatapp.providers.specs import short_name
 from chatapp.storage.request_log import LONGEST_CHAIN
 from chatapp.storage.request_reader import RequestReader
 
-# A cache holds a prompt in blocks: what is read of it may end a little before what is the same.
+# A cache holds a prompt in blocks: the part that was read may end before the equal part does.
 NEARLY_ALL = 0.8
-# Of a request in which no message is known by its number: how many summaries it may have, and
-# messages of the user beside which something was recalled.
+# For a request whose messages have no known numbers: the most summaries, and the most messages of
+# the user with recalled passages.
 LATEST = 20
-# What recalled passages begin with.
+# The beginning of recalled passages.
 _RECALLED = "<recalled>\n"
 # The same messages come in every call of a conversation.
 _counter = condense.CachedCounter(sizes.COUNTER)
@@ -229,7 +229,7 @@ class _Messages:
         pinned = stored.filter(pin__isnull=False).values_list("content", flat=True)
         texts = (parts.pinned_texts(_blocks(content)) for content in pinned)
         self._pinned = frozenset[str]().union(*texts)
-        # How well what was recalled fits was not sent: it stands there, or in what came of late.
+        # The ranks of recalled passages are not sent: they are in stored or recent messages.
         self._ranks: Mapping[str, Sequence[int]] = {}
         if recalled := [own for message, own in self.told if _RECALLED in message.text]:
             asked = self.rows.questions().filter(created_at__lte=self.call.created_at)

@@ -122,7 +122,7 @@ def _calls(conversation: Conversation) -> Iterator[Moment]:
 
 def _drops(conversation: Conversation) -> Iterator[Moment]:
     made = conversation.condensations.filter(tokens_after__isnull=False)
-    # A draft is older than what is made of it.
+    # A draft is older than the summary that is made of it.
     applied = Coalesce("message__created_at", "started_at")
     rows: Iterable[Any] = made.brief().annotate(applied_at=applied)
     for one in rows:

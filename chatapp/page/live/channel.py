@@ -35,11 +35,11 @@ _STEP = (
     *_WRITTEN, events.StepStarted, events.RetryScheduled, events.StreamDiscarded,
     events.PersonAsked, events.PersonAnswered,
 )  # fmt: skip
-# What an event makes needless of what was told before it.
+# The earlier events that an event makes needless.
 _REPLACES: dict[type, tuple[type, ...]] = {
     # A cancelled attempt may not have said that it ended.
     events.StepStarted: (*_STEP, *_CONDENSING),
-    # What was written followed the pause that an earlier one had led to.
+    # The text came after the pause that an earlier failure had led to.
     events.StreamDiscarded: (*_WRITTEN, events.RetryScheduled),
     events.ContextChanged: (events.ContextChanged,),
     events.PersonAnswered: (events.PersonAsked,),
@@ -95,7 +95,7 @@ class Publisher(Protocol):
 Events = asyncio.Queue[TurnEvent]
 Listener = Callable[[Hint], None]
 
-# Seconds for which what an ended turn told can still be read.
+# Seconds for which the events of an ended turn can still be read.
 KEPT_AFTER_END = 120
 
 
@@ -149,7 +149,7 @@ class _TurnInMemory:
         self.log = EventLog()
         self.readers: set[Events] = set()
         self.publisher: _PublisherInMemory | None = None
-        # Whether it is told, or was lately.
+        # True while it has a publisher, and for a while after that.
         self.is_kept = False
 
     def let_go(self) -> None:

@@ -32,12 +32,12 @@ from condense import noop
 
 log = logging.getLogger(__name__)
 
-# Seconds for which a page that comes waits for what was told of a turn before …
+# Seconds for which a new page waits for the earlier events of a turn …
 LONGEST_CATCHING_UP = 1.0
 # … and a turn for the end of the one before it to be shown.
 LONGEST_END = 5.0
 
-# Seconds between two looks at the rows, which show what no hint told, and while none can be told.
+# Seconds between two looks at the rows for changes without a hint, and while none can come.
 INTERVAL, WITHOUT_HINTS = 10.0, 1.0
 
 # Seconds that a turn may wait for a worker before its page says so.
@@ -228,7 +228,7 @@ class LiveView:
         elif turn and channel.is_away:
             self.turn_view.wait_for_channel()
         elif turn is None and before and before[0] != revision and before[1] == self.turns:
-            # It was changed, and by no turn; a page that was told has nothing to fetch.
+            # The change was not by a turn; a page that has it need fetch nothing.
             await self.show_change()
 
     def show_list(self) -> None:
@@ -276,7 +276,7 @@ class LiveViews:
         there, reader = self.views.setdefault(conversation.pk, {}), languages.reader()
         if (view := there.get(reader)) is None:
             view = there[reader] = LiveView(conversation.pk)
-            # What changes from now on is new to each page that comes.
+            # Changes from now on are new to each page that comes.
             view.looked_at = conversation.revision, view.turns
         view.owner = conversation.owner_id
         view.holders += 1
@@ -339,7 +339,7 @@ class LiveViews:
             except DatabaseError as error:
                 log.warning("what pages show could not be looked at yet: %s", error)
             except Exception:
-                # Whoever looks no more shows for ever what no hint told to be over.
+                # Without this look, a turn that ended without a hint would be shown for ever.
                 log.exception("what pages show could not be looked at; it is tried again")
 
     async def _rest(self) -> None:

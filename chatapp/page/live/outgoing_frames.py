@@ -198,7 +198,7 @@ LARGEST_FRAME = 900_000
 # Characters of HTML in one part of a message that has to be parted; a character is 4 bytes at most.
 LARGEST_PART = 200_000
 
-# What the ids begin with of rows whose messages are stored, and of their cards.
+# The beginnings of ids of rows whose messages are stored, and of their cards.
 STORED = ("message-", "tool-")
 
 
@@ -227,7 +227,7 @@ def _smaller(frame: Frame) -> Iterator[Frame]:
         case {"type": "text.streamed"}:
             yield from _in_parts(frame)
         case {"type": "article.upserted", "id": str(id_)} if not id_.startswith(STORED):
-            # Nobody else has what was not saved.
+            # Only this frame has a message that was not saved.
             yield frame
         case _:
             yield transcript_changed(None)

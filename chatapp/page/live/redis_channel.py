@@ -90,10 +90,10 @@ class RedisPublisher:
         now, is_long = time.monotonic(), self._since_keyframe >= KEYFRAME_AFTER
         if self.needs_keyframe or is_long or now >= self._stale_at:
             self.needs_keyframe, self._since_keyframe = False, 0
-            # The stream may be gone by then, and without one, nobody who comes finds a beginning.
+            # Written before the stream may be gone: without one, a new reader finds no beginning.
             self._stale_at = now + KEPT / 2
             place = self._add(pipeline, key, self.log.read(), keyframe=b"1")
-            # Whoever reads a little late finds what came before it, and need not begin anew.
+            # A reader who is a little late finds the entries before it, and need not begin anew.
             pipeline.xtrim(key, minid=self._keyframe or place, approximate=False)
             self._keyframe = place
             pipeline.expire(key, KEPT)
@@ -147,11 +147,11 @@ class RedisChannel(Channel):
         self._waiting: set[RedisPublisher] = set()
         self._hints: list[Hint] = []
         self._followers: dict[str, set[Follower]] = {}
-        # Up to where streams of turns are read for those who follow them.
+        # The last entry of each turn's stream that was read for its followers.
         self._positions: dict[str, bytes] = {}
         self._news = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        # Whether Redis takes what it is told, as far as is known.
+        # True if Redis did not take the last event or hint.
         self.is_away = False
 
     @override
@@ -319,7 +319,7 @@ class RedisChannel(Channel):
         followers = self._followers.setdefault(key, set())
         followers.add(follower)
         try:
-            # First what is there; what comes meanwhile is read again, and known by its number.
+            # First the entries there; those that come meanwhile are read twice, known by number.
             with contextlib.suppress(RedisError, OSError):
                 entries: Any = await self._redis.xrange(key)
                 follower.take(entries)

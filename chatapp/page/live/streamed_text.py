@@ -15,7 +15,7 @@ from chatapp.page.live import outgoing_frames
 from chatapp.page.markdown import MarkdownStream, render_markdown
 from chatapp.page.transcript.message_parts import ThoughtPart
 
-# A share of the pause: what comes once in each is sent when it comes, not a moment later.
+# A share of the pause: a text that comes once in each is sent as it comes, not a moment later.
 ALMOST = 0.9
 
 # Characters that are rendered on the event loop, in some hundredths of a second at worst.
@@ -41,7 +41,7 @@ class StreamedText:
         self._source: list[str] = []
         # How many pieces of the source are rendered.
         self._read = 0
-        # What was sent: closed blocks, and of which open code block how many pieces and units.
+        # The sent part: the closed blocks, and the pieces and units of the open code block.
         self._sent = 0
         self._code: object = None
         self._code_pieces = self._code_units = 0

@@ -47,7 +47,7 @@ class TurnView:
         self.condensing: CondensingStatus | None = None
         self.notice: Notice | None = None
         self.streaming: ShownReply | None = None
-        # What the turn knows of the context; where one is None, the database is read instead.
+        # The turn's settings and figures; where one is None, the database is read instead.
         self._terms: TurnSettings | None = None
         # When the request to the model began, None before it and after the answer.
         self._asked: float | None = None
@@ -145,12 +145,12 @@ class TurnView:
         else:
             read = reading(status_panel.read_panel)
             drawn, self._shown_size = await read(self.conversation_id, *shown)
-        # More may have been written, and told, while the rest was drawn.
+        # More of the summary may have been written while the rest was rendered.
         return drawn | status_panel.written_of(self.condensing)
 
     async def show_change(self) -> None:
         """Show that the conversation was changed by something other than the run."""
-        # What the turn knows of the context may be outdated now.
+        # The turn's figures of the context may be outdated now.
         self._terms, self._is_outdated = None, True
         await self._show_transcript()
         await self.show_panel()
@@ -264,7 +264,7 @@ class TurnView:
     _tool_finished = _tool_started
 
     async def _person_asked(self, _event: events.PersonAsked) -> None:
-        # First the question, then that it waits: who hears of it finds it on the page.
+        # First the question, then the status: a page that shows the status has the question.
         await self._row.show()
         self._show_status(_("Waiting for you."), waits=True)
 

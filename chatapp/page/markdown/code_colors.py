@@ -18,12 +18,12 @@ from pygments.util import ClassNotFound
 MAX_PART = 10_000
 MAX_COLORED_LINE = 2_000
 
-# Most lexers need quadratic time for some text: of processor time they get several times what code
-# takes, in seconds for a part and for each of its characters.
+# Most lexers need quadratic time for some texts, so their processor time is limited: seconds for a
+# part, and for each of its characters.
 _SECONDS = 0.2
 _SECONDS_EACH = 0.000_02
 
-# What the style sheet leaves in the colour of the text, such as names and operators.
+# Tokens that the style sheet leaves in the colour of the text, such as names and operators.
 _PLAIN = {"", "n", "nx", "o", "p", "pm", "w"}
 
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")

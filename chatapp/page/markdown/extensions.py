@@ -23,10 +23,10 @@ from markdown_it.token import Token
 SPACELESS = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 )
-# Beside these, Arabic, Hebrew and emoji, emphasis needs no space.
+# Next to these, and to Arabic, Hebrew and emoji, emphasis needs no space.
 _FREE = re.compile(rf"[{SPACELESS}\u0590-\u08ff\u1100-\u11ff\u2300-\u2bff\U0001f000-\U0003ffff]")
 
-# What ends a bare address, and its host: marks of these scripts, and emphasis.
+# Characters that end a bare address, and its host: marks of these scripts, and emphasis.
 _MARKS = r"[><*\u2018-\u201f\u2026\u3000-\u3020\u30fb\uff01-\uff0f\uff1a-\uff20\uff5b-\uff65"
 _ENDS = {"src_path": _MARKS, "src_host_port_strict": rf"{_MARKS}\u2e80-\u9fff\uac00-\ud7af"}
 
@@ -90,13 +90,13 @@ DRAWN = frozenset(filter(None, _ELEMENTS.values()))
 _LAYOUT = "|".join([name for name, element in _ELEMENTS.items() if not element])
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)[^<>]*>", re.IGNORECASE)
 _ADDRESS = re.compile(r"""\s(?:src|href)=["']?(https?://[^/"'\\\s][^"'\s>]*)""", re.IGNORECASE)
-# What only lays out, at the beginning of a line, and what a fold that begins there is called.
+# Tags at the beginning of a line that only lay out, and the title of a fold that begins there.
 LAYOUT = re.compile(
     r"(?im)<details[^<>]*>\s*<summary[^<>]*>\s*([^\n]{0,300}?)\s{0,9}</summary>[ \t]*(?=(\S)?)"
     r"|</details>(?=[ \t]*(?:<|$))"
     rf"|^[ \t]*(?:(?:</?(?:{_LAYOUT})(?:\s[^<>]*)?/?>|<!--[^<>]*-->)[ \t]*)+$"
 )
-# What begins a line behind itself.
+# Elements that are followed by a new line.
 _BLOCKS = {"dd", "div", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "p"}
 _MAX_DEPTH = 20  # tags in one another
 

@@ -17,9 +17,9 @@ from chatapp.page.markdown.extensions import SPACELESS
 # Key in the environment: the first line at which a formula may begin whose end did not come yet.
 UNDECIDED = "undecided_line"
 
-# Characters: what is longer is text.
+# Characters. Longer ones are text.
 _MAX_FORMULA = 4_000
-# Characters: what is longer is shown before it is known to be a formula.
+# Characters. Longer ones are shown before it is certain that they are formulas.
 _MAX_HIDDEN = 1_000
 
 _CLOSINGS = {r"\(": r"\)", r"\[": r"\]", "$": "$", "$$": "$$", "": ""}
@@ -30,16 +30,16 @@ _BLOCK = re.compile(rf"\\\[|\$\$|\\begin ?\{{[a-zA-Z]*(?:{_NAMES})[a-z]*\*?\}}")
 _NEVER = -1
 
 _SIGN = re.compile(r"[\\^_=+<>{}|]")
-# What sed and grep have between such brackets: their classes, or an odd number of alternatives.
+# Patterns of sed and grep in such brackets: character classes, or an odd number of alternatives.
 _PATTERN = re.compile(
     r"\.\*|\[\^|\[\w-\w|\\[+?.0-9]|\\[dwsbDWSB](?![a-zA-Z])|^\w+(?:\\\|\w+)+$"
     r"|^(?:(?!\\\|).)*\\\|(?:(?!\\\|).)*$"
 )
 _COMMAND = re.compile(r"\\[a-zA-Z]+ ?(?:\{[^{}]*\})?")
-# Scripts without spaces, and letters of others; what braces hold may be the name of something.
+# Scripts without spaces, and letters of others; braces may hold a name.
 _FREE, _JOINS = re.compile(f"[{SPACELESS}]"), re.compile(f"(?![{SPACELESS}])[^\\W_]")
 _BRACES = re.compile(r"\{[^{}]*\}")
-# What sed puts in place of a pattern, and how much of the text behind that is searched for it.
+# The replacement in a command of sed, and the characters behind a pattern that are searched for it.
 _REFERENCE, _NEAR = re.compile(r"\\[1-9]"), 80
 # A word that stands among others, or for itself; dx and dy are none.
 _WORD = re.compile(r"(?:^|(?<=[\s(]))(?!d[a-z]\b)[^\W\d_]{2,}(?=[\s,.;:])|^[^\W\d_]*[a-z]{3}$")
@@ -129,7 +129,7 @@ def _read_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     if last is None or last == _NEVER:
         return False
     lines = range(first, last + 1)
-    # Without what indents them.
+    # Without their indentation.
     content = "\n".join(
         state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].rstrip()
         for line in lines

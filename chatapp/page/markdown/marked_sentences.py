@@ -39,7 +39,7 @@ def _parted(children: Sequence[Token], sentences: list[str]) -> list[Token]:
 
 def _marked(sentence: Sequence[Token], sentences: list[str]) -> Sequence[Token]:
     text = " ".join("".join([one.content for one in sentence]).split())
-    # A label belongs to what follows it.
+    # A label belongs to the sentence after it.
     if not _WORD.search(text) or text.endswith(":"):
         return sentence
     number = str(len(sentences))

@@ -12,10 +12,10 @@ from xml.etree.ElementTree import Element, tostring
 from latex2mathml.converter import Converter
 
 _TABLE = tomllib.loads(Path(__file__).with_name("mathml.toml").read_text("utf-8"))
-# What formulas are drawn with: elements, and the attributes of each.
+# The elements of formulas, and the attributes of each.
 TAGS = {element: {*attributes} for element, attributes in _TABLE.items()}
 
-# Elements inside elements: what people write stays under twenty.
+# Elements inside elements: formulas of people stay under twenty.
 _MAX_DEPTH = 60
 
 _ALIGNED = (r"\begin{align*}", r"\end{align*}")
@@ -28,7 +28,7 @@ _RENAMED = {
     "eqnarray": (r"\begin{array}{rcl}", r"\end{array}"),
 }
 _ENVIRONMENT = re.compile(r"\\(begin|end) ?\{([a-z]+)\*?\}")
-# What says nothing on a page, and what the library cannot read.
+# Commands without an effect on a page, and those that the library can't read.
 _REPLACED = (
     (re.compile(r"\\(?:nonumber|notag)(?![a-zA-Z])|\\label ?\{[^{}]*\}"), ""),
     (re.compile(r"(\\begin ?\{align(?:ed)?at\*?\}) ?\{\d+\}"), r"\1"),
@@ -36,7 +36,7 @@ _REPLACED = (
     (re.compile(r"\\arg(?![a-zA-Z])"), r"\\operatorname{arg}"),
     (re.compile(r"(\\operatorname\*? ?\{[a-zA-Z]+)\\[,; ]([a-zA-Z]+\})"), r"\1 \2"),
 )
-# What mhchem writes, by what LaTeX has for it; commands and words in it stay as they are.
+# mhchem's commands and LaTeX's for them; other commands and words stay as they are.
 _CHEMISTRY = re.compile(r"\\(ce|pu) ?\{((?:[^{}]|\{[^{}]*\})*+)\}")
 _WRITTEN = tomllib.loads(Path(__file__).with_name("chemistry.toml").read_text("utf-8"))
 _LETTERS = re.compile(r"(\\text\{[^{}]*\}|\\[a-zA-Z]+)|[a-zA-Z]+")
@@ -46,14 +46,14 @@ _PARTS = {
     **dict.fromkeys(("msubsup", "munderover"), 3),
 }
 _COMMAND = re.compile(r"\\[a-zA-Z]")
-# What the library strikes a sign through with, in vain.
+# The library's sign to strike through another one, which browsers do not draw.
 _STROKE = "\u29f8"
 
 _WITH_LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
 _LIMITING = frozenset({"lim", "max", "min", "sup", "inf"})
 # Infinity, the empty set, true and false, which the library takes for operators.
 _NO_OPERATORS = frozenset("\u221e\u2205\u22a4\u22a5")
-# What the library draws a line above or below with; it would not stretch.
+# The library's line above or below a sign; it would not stretch.
 _LINE = "\u2015"
 _SIZE = re.compile(r"-?0?\.\d{1,4}em|0|\d{1,2}(?:\.\d{1,4})?(?:em|ex|px|pt|mm|cm)")
 _NAME = re.compile(r"[^\W\d_]{2,}(?:\s[^\W\d_]+)?")

@@ -34,21 +34,21 @@ from chatapp.project.sentences import translate
 
 Environment = dict[str, Any]
 
-# Keys in the environment: blocks that reach this line are still being written; what the ids of
-# this text's footnotes begin with, where those are linked.
+# Keys in the environment: the line from which on blocks are still being written, and the beginning
+# of the ids of this text's footnotes, if they are linked.
 OPEN_AT_LINE, NAME = "open_at_line", "name"
 
-# Keys in the environment: the columns of the table that is read, and how many cells it may add;
-# what may still be spent on formulas.
+# Keys in the environment: the columns of the table that is read, with the cells it may still add;
+# and the characters left for formulas.
 _PADDING, _FORMULAS_LEFT = "table_padding", "formulas_left"
 
 # Cells that any table may leave out; beyond, as many as it has characters.
 _SPARE = 100
 
-# Characters of all formulas of a text, and what each costs beside them.
+# Characters of all formulas of a text, and those that each formula counts besides its own.
 _MAX_FORMULAS, _FORMULA = 50_000, 50
 
-# Levels: the parser drops what lies deeper, so a text that deep is shown as it was written.
+# Levels. The parser drops deeper ones, so a text that has them is shown as it was written.
 _MAX_NESTING = 60
 
 # Characters, and brackets, which take the parser a hundred times as long where none is a link's.
@@ -70,7 +70,7 @@ _ADDRESS = re.compile(r"https?:|mailto:|//", re.IGNORECASE)
 # An address without a scheme would lead into this application, with the reader's session.
 _SAFE_ADDRESS = re.compile(r"(?:https?://[^/\\]|mailto:.)", re.IGNORECASE)
 
-# Where an address leads, and what a text names that may be such a place.
+# The host of an address, and words of a text that may be a host.
 _AUTHORITY = re.compile(r"(?:https?://)?([^/?#\\\s]*)", re.IGNORECASE)
 _HOST = re.compile(r"(?<![\w.-])(?:[\w-]{1,63}\.){1,8}[^\W\d_][\w-]{1,62}(?![\w-])")
 # These end the names of files more often than those of hosts.
@@ -299,7 +299,7 @@ def describe_link(address: str, text: str) -> dict[str, str | int | float]:
     """Return the attributes that show the reader of ``text`` the link's real address."""
     place = _read_authority(address).rpartition("@")[2]
     if address.lower().startswith("mailto:"):
-        # Who gets the mail.
+        # The receiver of the mail.
         place = unquote(address[7:].partition("?")[0])
     if place in {text, _read_authority(text)}:
         return {}

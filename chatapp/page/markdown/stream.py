@@ -161,7 +161,7 @@ class MarkdownStream:
         parser = safe_html.parser_for(lines)
         parser.block.parse(widen_fences(lines), parser, env, tokens)
         starts = [one.map[0] for one in tokens if one.map and one.level == 0 and one.nesting != -1]
-        # What begins after a formula that may still be closed may be part of it.
+        # Text after a formula that is still open may be part of it.
         last = max([line for line in starts if line <= env.get(UNDECIDED, line)], default=0)
         # The last block whose beginning nothing can change any more.
         start = sum([len(line) + 1 for line in lines.split("\n", last)[:last]])

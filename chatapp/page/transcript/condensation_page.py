@@ -20,7 +20,7 @@ from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
 from chatapp.providers.specs import short_name
 
-# What a spreadsheet would take for a formula begins with one of these.
+# A cell that a spreadsheet would take for a formula begins with one of these.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _COLUMNS = (
     "kind", "status", "trigger", "strategy", "profile_name", "model", "tokens_before",

@@ -24,7 +24,7 @@ from chatapp.providers.call_errors import is_of_profile
 CHOSEN_MESSAGES, CHOSEN_RESULT = "chosen_messages", "chosen_result"
 FROM_ORIGINALS = "from_originals"
 OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
-LONGEST_REASON = 60  # characters of one that is told in a line
+LONGEST_REASON = 60  # characters of one in a line
 # A validator's refusal of a summary, now and in version 0.1.0.
 _REFUSED = (condense.SUMMARY_REFUSED, condense.noop("The summary was rejected: {issue}"))
 _ENDS = frozenset(".!?…。！？।؟")
@@ -344,7 +344,7 @@ def turn_name(turn: Turn) -> str:
     return names.get(Turn.Status(turn.status), _("Stopped"))
 
 
-# By the reason why an answer stopped: what stands at its end, nothing where it is whole.
+# The end of an answer, by the reason why it stopped; "" if it is whole.
 _CUT_TEXTS: Mapping[str, str | Promise] = {
     **dict.fromkeys(("", "end_turn", "tool_use", "stop_sequence", "pause_turn", "compaction"), ""),
     "max_tokens": gettext_lazy("The answer reached its longest allowed length here."),

@@ -21,12 +21,12 @@ from chatapp.tools.mcp.servers import TOOL_SEPARATOR
 SHOWN = 10_000
 # Characters of a tool's result that are worth a summary by itself.
 LONG_RESULT = 4_000
-# What is larger was never counted.
+# A larger number was never counted.
 LARGEST_COUNT = 2**53
 
 RUN_COMMAND = "run_command"
 _WRITTEN = re.compile(r"(?:Made|Replaced) the file; it has ([\d,]+) lines")
-# What stands beside words and is no part of the message.
+# Blocks with a message that are no part of its words.
 UNSAID = (condense.ENVIRONMENT, condense.RECALLED, condense.FORGOTTEN)
 
 # The arguments that say most about a call, the first present wins.
@@ -204,7 +204,7 @@ class CallResult:
     seconds: float | None = None
 
 
-# By the call's block as ``id`` tells it: some servers give the same ids in every reply.
+# Keyed by the ``id`` of the call's block object: some servers give the same ids in every reply.
 Answers = Mapping[int, CallResult]
 
 

@@ -30,7 +30,7 @@ _CALLS = {"tool", "thought"}
 # Sentences of a summary that are compared, and characters that are shown of one.
 MAX_SENTENCES = 1_000
 MAX_SENTENCE = 1_000
-AROUND = 2  # sentences that are the same, on each side of what differs
+AROUND = 2  # equal sentences that are shown on each side of a difference
 _ENDS = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 
 
@@ -202,7 +202,7 @@ def _generation(made: Message) -> int:
     there = Message.objects.filter(conversation=made.conversation_id, seq__lte=made.seq)
     summaries = there.filter(Q(condense_id__isnull=False) | Q(condensation__kind="condensed"))
     depths: dict[int, int] = {}
-    # What hides a summary was written after it, so these ascend.
+    # A message that hides a summary was written after it, so these ascend.
     seqs: list[int] = []
     names = ("seq", "hides", "condensation__strategy")
     for seq, hides, strategy in summaries.order_by("seq").values_list(*names):

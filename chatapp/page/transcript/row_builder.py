@@ -48,7 +48,7 @@ from chatapp.page.transcript.rows import (
 )
 from chatapp.page.transcript.turn_and_rewind_rows import Placed, fold, place_events
 
-# What a message's row shows besides the message.
+# Related rows that a message's row shows.
 SHOWN_WITH = ("call", "condensation", "turn")
 
 
@@ -160,7 +160,7 @@ class Builder:
                 row = self._condensation_row(message)
             else:
                 row = self.message_row(message, is_newest=message is newest)
-                # What holds nothing but results is shown on the cards of the calls.
+                # A message of nothing but results is shown on the cards of the calls.
                 is_bare = isinstance(row, MessageRow) and not (row.parts or row.recalled)
                 if is_bare and message.role == Message.Role.USER:
                     continue
@@ -277,7 +277,7 @@ class Builder:
         in_force = attempt.status == Condensation.Status.SUCCEEDED and present
         is_undone = attempt.status == Condensation.Status.UNDONE
         undoable = in_force and not message.hidden
-        # By now another may hide what one that was undone has hidden.
+        # Messages that this undone one has hidden may be hidden by another now.
         behind = [one for one in self.messages if is_undone and one.hidden and message.hid(one)]
         hidden_by = next(filter(None, map(self._hidden_by, (message, *behind))), None)
         return CondensationRow(

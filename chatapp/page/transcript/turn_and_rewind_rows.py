@@ -50,7 +50,7 @@ def fold(
     held: defaultdict[UUID | None, list[Placed]] = defaultdict(list)
     for one in placed:
         held[one.rewind].append(one)
-    # What took another rewind along is younger than that one.
+    # A rewind that took another one along is younger than that one.
     for rewind in sorted(rewinds, key=lambda one: one.created_at):
         run = sorted(held.pop(rewind.pk, ()), key=lambda one: one.key)
         if not run:

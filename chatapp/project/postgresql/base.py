@@ -18,7 +18,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 # Seconds for one that does not wait.
 NO_WAIT = 0.001
 
-# Dates come in the form that the client can read, whatever the server prefers.
+# Dates come in the form that the client can read, also if the server prefers another.
 os.environ["PGDATESTYLE"] = "ISO"
 
 

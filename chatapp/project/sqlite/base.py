@@ -30,7 +30,7 @@ def _make(path: Path) -> None:
     """Make a file without tables under its name, unless another process is first."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     try:
-        # SQLite would make it readable by others, and gives what lies beside it the same mode.
+        # SQLite would make it readable by others, and gives the files next to it the same mode.
         draft.touch(mode=0o600)
         with closing(sqlite3.connect(draft)) as new:
             # This alone writes its beginning.

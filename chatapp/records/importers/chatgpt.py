@@ -18,7 +18,7 @@ from condense import noop, say
 LABEL = "ChatGPT"
 WHERE = gettext_lazy("Settings > Data controls > Export data (a ZIP by e-mail).")
 
-# Places of citations, and what begins or ends other marks that its page draws.
+# Places of citations, and the ends of other marks that its page draws.
 _CITED = re.compile("\ue200[^\ue200\ue201]*\ue201")
 _NAMED = re.compile('\ue200(?:entity\ue202\\["[^"]*", ?"|url\ue202)([^"\ue202]*)')
 _MARKS = [chr(number) for number in range(0xE200, 0xE210)]

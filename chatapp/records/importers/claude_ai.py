@@ -28,7 +28,7 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
     """Return the conversation of an item, None if it is none."""
     if not isinstance(item, dict) or not isinstance(item.get("chat_messages"), list):
         return None
-    # It says again what messages say.
+    # It repeats words of the messages.
     item.pop("summary", None)
     times = item.get("created_at"), item.get("updated_at")
     chat = Chat(archive, item.get("name"), *times, newest=item.get("current_leaf_message_uuid"))

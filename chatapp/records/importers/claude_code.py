@@ -35,8 +35,8 @@ _FIGURES = {
     "tokens_cache_write": "cache_creation_input_tokens",
 }
 
-# Elements that it adds to a user's message. What is quoted in one may end it early, so that all up
-# to the last end counts as its own.
+# Elements that the program adds to a user's message. A quotation in one may seem to end it, so all
+# up to the last end belongs to it.
 _ELEMENTS = re.compile(
     r"<(system-reminder|local-command-\w+|command-message|task-notification|bash-std\w+|ide_\w+)>"
     r"(?:.*</\1>|.*\Z)",
@@ -82,7 +82,7 @@ class Session(Transcript):
     def __init__(self) -> None:
         super().__init__()
         self._reply: Any = None
-        # How often the user sent each text, and what they sent while the program worked.
+        # The number of times the user sent each text, and the texts sent while the program worked.
         self._sent = Counter[str]()
         self._waiting: list[tuple[Any, Any]] = []
         # Lines that were read, and by the id of each, how many messages there were behind it.
@@ -109,7 +109,7 @@ class Session(Transcript):
 
     @override
     def counted(self, item: Any, /) -> Any:
-        # Other lines are the program's own, and say nothing or what these say.
+        # Other lines are the program's own, and have no words or repeat those of these.
         is_own = item.get("type") in _OWN or "attachment" in item
         # A failed answer says its kind in one word, too.
         return _sent_by(item) if is_own else item | {"error": ""}
@@ -234,11 +234,11 @@ def _said_to(call: Block, result: Block) -> str:
     name, given = str(call.get("name") or ""), call.get("input")
     answer = result_text(result.get("content"))
     if result.get("is_error") is True:
-        # What a server of somebody else's answers may begin with anything.
+        # The result of another server's tool may begin with anything.
         refused = None if name.startswith("mcp__") or not name else _REFUSED.match(answer)
         return refused[1].strip() if refused else ""
     if name == "AskUserQuestion" and _ANSWERED.match(answer):
-        # A question, or an option's preview, may quote what looks like an answer.
+        # A question, or an option's preview, may quote something that resembles an answer.
         asked = listed(given.get("questions")) if isinstance(given, Mapping) else ()
         texts = [re.escape(str(one.get("question"))) for one in asked if isinstance(one, dict)]
         said = [re.search(_ANSWER.format(one), answer) for one in texts]

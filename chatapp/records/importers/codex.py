@@ -18,7 +18,7 @@ WHERE = gettext_lazy("~/.codex/sessions: a rollout-….jsonl file for each sessi
 
 _LINES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 _ITEMS = {"message", "function_call", "function_call_output", "reasoning", "local_shell_call"}
-# Events with words; what tells of the session, or says again what another line has.
+# Events with words; those about the session, or that repeat another line's words.
 _SAID = {"user_message", "agent_message", "agent_reasoning", "exited_review_mode"}
 _SILENT = {"session_meta", "event_msg", "turn_context", "ghost_snapshot", "other", "state"}
 
@@ -36,7 +36,7 @@ def read_transcript(path: Path) -> Iterator[Piece]:
     return Rollout().read(read_lines(path))
 
 
-# What it writes in the user's name, and the tool whose results the user writes.
+# Texts that it writes in the user's name, and the tool whose results the user writes.
 _WRITTEN = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|permissions instructions|turn_aborted|skill"
     r"|collaboration_mode|user_shell_command|subagent_notification)>|# AGENTS\.md instructions)"

@@ -18,7 +18,7 @@ WHERE = gettext_lazy("A conversation's menu > Share or export > JSON.")
 DAMAGED = noop("The file is damaged: {section} is not what it has to be.")
 UNKNOWN_FORM = say("The file is of no form that is known here: that is “{form}”.", form=FORMAT)
 
-# What is no list of objects.
+# Keys whose value is no list of objects.
 _SINGLE: dict[str, type] = {"format": str, "exported_at": str, "conversation": dict}
 # Python makes integers of a few more; words may have as many, too.
 MOST_DIGITS = 4_000

@@ -40,7 +40,7 @@ _OWN = re.compile(r"\s*(?:<environment_details>|\[ERROR\])")
 _DENIED = re.compile(
     r"The user (?:denied|rejected) (?>[^\n]*?feedback:)\s*<feedback>(.*)</feedback>\s*\Z", re.DOTALL
 )
-# Tools whose results are what the user said, and those whose results it writes itself.
+# Tools whose results are the user's words, and those whose results the user writes.
 _ASKING = {"ask_followup_question", "attempt_completion"}
 _CHANGING = {
     "write_to_file", "apply_diff", "insert_content", "search_and_replace", "edit_file",
@@ -97,7 +97,7 @@ class Task(Transcript):
     @override
     def pieces(self) -> Iterator[Piece]:
         made = [index for index, one in enumerate(self.messages) if "condense_id" in one]
-        # What stands before the newest summary, tagged or not, was not sent either.
+        # Messages before the newest summary, tagged or not, were not sent either.
         for message in self.messages[: made[-1]] if made else ():
             message.setdefault("condense_parent", self.messages[made[-1]]["condense_id"])
         self._record_all(self._read_page(self._page) if self._page else {})
@@ -167,7 +167,7 @@ def _said(text: str, tool: str) -> str | None:
         return ""
     wrapped = _WRAPPED.match(text)
     if not tool and not wrapped:
-        # The user's slash commands stand in it as they do in what is sent from here.
+        # It has the user's slash commands, as requests from here have them.
         return text if "<command" in text else None
     if not tool or tool in _ASKING:
         return wrapped[2].strip() if wrapped else ""

@@ -111,7 +111,7 @@ def _verify(conversation: Conversation) -> ChainFindings:
             _Comparison(verdict, entries).compare()
         if verdict.holds:
             return verdict
-        # What was written meanwhile came with an entry, and is no problem at the next look.
+        # Rows that were written meanwhile came with an entry, and are no problem at the next look.
         if Conversation.objects.get(pk=seen.pk).audit_number == seen.audit_number:
             return verdict
 
@@ -151,7 +151,7 @@ class _Comparison:
         self._note = verdict.problems.append
         # By the name of a message or record, and of a fact or digest.
         self.known = defaultdict[str, dict[str, list[_Told]]](dict)
-        # What the entry with this number says to have been erased with its user.
+        # The number of the entry on an erasure, and the names that it says were erased.
         self.erasure, self.erased = 0, set[str]()
         self.is_going_on = self.is_over = False
         for entry in entries:

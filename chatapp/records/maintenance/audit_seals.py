@@ -68,7 +68,7 @@ def make_seal(owner: User | None = None) -> str:
     if settings.CLUSTER and not settings.SEAL_KEY:
         raise BadSeal(_("SEAL_KEY is not set: each machine would seal with a key of its own."))
     heads: dict[str, dict[str, object]] = {}
-    # What is being imported may yet be refused.
+    # An import that runs may yet be refused.
     there = Conversation.objects.exclude(source__importer__gt="")
     there = there.owned_by(owner).present() if owner else there
     pks = there.order_by("created_at", "pk").values_list("pk", flat=True)

@@ -141,7 +141,7 @@ def _fill(writer: "_ArchiveWriter", source: BackupPaths, draft: Path) -> None:
     workspaces = source.workspaces.resolve()
     for root, folders, names in os.walk(workspaces):
         folders.sort()
-        # Files and links, never what a link leads to.
+        # Files and links, never the target of a link.
         links = [name for name in folders if (Path(root) / name).is_symlink()]
         for file in [Path(root) / name for name in sorted([*names, *links])]:
             writer.add(file, f"{WORKSPACES}/{file.relative_to(workspaces)}")
@@ -176,7 +176,7 @@ class _ArchiveWriter:
             if info and info.issym():
                 self.archive.addfile(info)
             elif info and (info.isreg() or info.islnk()):
-                # Its size is what was read: a command may be writing it, or put a link there.
+                # Its size is the bytes read: a command may be writing it, or put a link there.
                 with open_file(path) as file, tempfile.TemporaryFile() as copy:
                     shutil.copyfileobj(file, copy)
                     info.type, info.linkname, info.size = tarfile.REGTYPE, "", copy.tell()

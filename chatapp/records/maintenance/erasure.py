@@ -30,12 +30,12 @@ from chatapp.models.deletions import people
 from chatapp.operations.errors import BadArchive
 from chatapp.project.sentences import translate as _
 
-# Rows that are deleted in one transaction, which is to take so many seconds; some are large.
+# Rows that are deleted in one transaction, and its seconds at most: some rows are large.
 ROWS, SECONDS = 500, 0.1
 
 LIST = "deleted-accounts.json"
 
-# What stays of a conversation that has a chain, and of a user who owns some.
+# Columns that stay of a conversation with a chain, and of a user who owns some.
 _OF_CHAIN = ("id", "owner", "last_seq", "audit_number", "audit_hash", "audit_seq", "created_at")
 _OF_USER = ("id", "date_joined")
 
@@ -46,9 +46,9 @@ def erase(user: User, workspaces: Path) -> Iterator[None]:
     Nothing runs in the user's name any more. An erasure that was interrupted is continued.
     """
     if not is_shared():
-        # Else what was deleted stands in the file until something is written over it.
+        # Otherwise deleted rows stand in the file until something is written over them.
         execute("PRAGMA secure_delete = ON")
-    # A chain that tells of an erasure is believed where there is one.
+    # With this row, a chain's entry on an erasure is believed.
     Deletion.objects.get_or_create(user=user, defaults={"due_at": now()})
     chats = Conversation.objects.filter(owner=user)
     folders, outputs = folders_of(user, workspaces)
@@ -56,7 +56,7 @@ def erase(user: User, workspaces: Path) -> Iterator[None]:
     for folder in [*Checkpoints.repositories_of(folders), *folders, *outputs, *imports]:
         _remove(folder)
         yield
-    # First: from now on nobody misses what the chains tell of.
+    # First the entries: from now on the contents may be missing.
     for pk in [*chats.filter(audit_number__gt=0).values_list("pk", flat=True)]:
         _tell(pk)
     for rows in _rows_of(user):
@@ -87,7 +87,7 @@ def _remove(folder: Path) -> None:
     if folder.is_symlink():
         folder.unlink()
     elif folder.exists():
-        # A command may have taken away the right to change what lies in it.
+        # A command may have taken away the right to change this folder.
         folder.chmod(0o700)
         for root, names, _files in folder.walk():
             for name in names:

@@ -17,7 +17,7 @@ from chatapp.project.sentences import translate as _
 from chatapp.records.maintenance import audit_check, key_rotation
 from chatapp.records.maintenance.backups import newer_migrations
 
-# Of one kind of problem, so many places are named.
+# Places that are named of one kind of problem.
 NAMED = 5
 
 

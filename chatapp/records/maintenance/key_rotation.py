@@ -17,7 +17,7 @@ from chatapp.models.fields import EncryptedField, is_encrypted, renew
 ROWS_AT_ONCE = 100
 
 type Column = tuple[type[models.Model], Any]
-# Where a secret is, in a sentence's words: ``what`` it is, of what ``kind`` of ``row``.
+# The place of a secret, for a sentence: ``what`` it is, of which ``kind`` and ``row``.
 type Place = dict[str, object]
 
 
@@ -36,7 +36,7 @@ def rotate() -> Rotation:
         rows = model._base_manager  # noqa: SLF001 - Django's documented API
         for pks in batched(rows.order_by("pk").values_list("pk", flat=True), ROWS_AT_ONCE):
             with transaction.atomic():
-                # What the server writes meanwhile waits, and is written with the newest key.
+                # Writes of the server wait meanwhile, and use the newest key.
                 for row in rows.select_for_update().filter(pk__in=pks):
                     value = _renewed(row, column, done)
                     if value != column.value_from_object(row):

@@ -15,7 +15,7 @@ from chatapp.records.maintenance import audit_check, row_copy
 from chatapp.records.maintenance.row_copy import Copied, Say
 from chatapp.storage.request_reader import find_changed
 
-# Of one kind of problem, so many places are named.
+# Places that are named of one kind of problem.
 NAMED = 5
 
 _OTHERS = """
@@ -68,7 +68,7 @@ def move(
             copied = row_copy.copy_rows(source, target, say, replace=replace)
             target.check_constraints()
             _compare(source, copied, say)
-            # Who began meanwhile has written what is not in the copy.
+            # A server that began meanwhile has written rows that are not in the copy.
             check_unused(source)
             check_unused(target)
 

@@ -22,9 +22,9 @@ from chatapp.operations.errors import NotCopied
 from chatapp.project.installation import PROGRAM
 from chatapp.project.sentences import translate as _
 
-# So many rows, or so many characters of them, are held and written at once.
+# Rows, or characters of them, that are held and written at once.
 ROWS, SIZE = 500, 1_000_000
-# Rows of one table after which a line tells how far it is.
+# Rows of one table between two lines about the progress.
 STEP = 100_000
 
 Say = Callable[[str], object]

@@ -39,6 +39,6 @@ class Unusable(errors.Refused):
 # Stands in each record, see docs/export.md; one that has to be read otherwise gets another name.
 FORMAT = "palimpsest conversation 1"
 
-# A message has ``role`` and ``content`` as condense.Message.from_api takes them, and what else
-# docs/export.md says of messages where it is known.
+# A message has ``role`` and ``content`` as condense.Message.from_api takes them, and if known the
+# other keys of messages in docs/export.md.
 Piece = dict[str, Any] | Begin | Beside | Problem

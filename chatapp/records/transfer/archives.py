@@ -24,13 +24,13 @@ MOST_LISTED = 4 * 1024 * 1024
 # Bytes, unpacked, of all that is in an archive, and of all files that messages name.
 MOST_UNPACKED = 4 * 1024**3
 MOST_ATTACHED = 1024**3
-# So many times its packed size a larger file may have; text shrinks to a tenth at best.
+# The size of a larger file as a multiple of its packed one; text shrinks to a tenth at best.
 MOST_RATIO = 200
 SMALL = 1024 * 1024
 
 # Of files that may hold conversations.
 _ENDINGS = (".json", ".json.gz", ".jsonl", ".ndjson")
-# Encrypted, in one way or another, or a part of what it is.
+# Encrypted, in one way or another, or a part of a larger file.
 _UNREADABLE = 0x61
 # By this messages name files, whose names begin with it.
 _KEY = re.compile(r"file[-_][0-9A-Za-z]+")

@@ -28,16 +28,16 @@ from chatapp.records.transfer.transcript_files import (
 from chatapp.records.transfer.transcripts import LONGEST_TITLE, Block, Transcript, dated, text_block
 from condense import noop, say
 
-# What names a file, for people and in an archive.
+# Keys with a file's name, for people and in an archive.
 _NAMES, _KEYS = ("file_name", "name", "filename"), ("file_uuid", "file_id")
 # The parent of first messages, and one of which nothing is said.
 NOWHERE, UNKNOWN = "00000000-0000-", "?"
-# Who says what is not said by whoever says the rest of a message.
+# The role of messages whose role is not said, and differs from the role of the rest.
 _ROLES = {"tool_result": "user"}
 # Messages that are written or hidden for each one of the file, and some besides.
 MOST_STEPS, FEW_STEPS = 20, 1_000
 
-# What is done one after the other, where functions that call each other would go too deep.
+# Steps that are done one after the other, where nested calls would go too deep.
 Steps = Generator["Steps"]
 
 

@@ -33,9 +33,9 @@ log = logging.getLogger(__name__)
 
 # Seconds between two signs of life, which say how far an import is.
 PROGRESS = 1.0
-# So long it is known what became of an import: for whoever still looks.
+# The time for which the result of an import is kept for its user.
 REMEMBERED = timedelta(days=7)
-# Reasons told of each conversation that can't be imported, beside the first.
+# Reasons that are kept besides the first for conversations that can't be imported.
 FEW = 3
 
 IMPORT_INTERRUPTED = noop("The import was interrupted: the server was stopped meanwhile.")

@@ -34,7 +34,7 @@ from chatapp.project.sentences import translate as _
 from chatapp.tools import TOOL_SPECS
 from chatapp.tools.documents import bytes_of
 
-# What is shown apart from the words, where it has no name of its own.
+# The names of parts that stand apart from the words and have no name of their own.
 _CALLED: dict[str, Promise] = {
     FILE: _lazy("File"),
     RULE: _lazy("Your rule"),
@@ -150,7 +150,7 @@ def read_entries(
         untold += (condense.ToolUseBlock, condense.ToolResultBlock)
     calls: dict[str, MessagePart] = {}
     entries: list[CopyEntry] = []
-    # By the number of a message that of the entry that tells it, and whether that tells all of it.
+    # By a message's number: the number of the entry with it, and True if that has all of it.
     told: dict[int, tuple[int, bool]] = {}
     for row in rows.iterator(chunk_size=500):
         message = message_store.to_engine(row)
@@ -180,7 +180,7 @@ def _entry(
         attempt = getattr(row, "condensation", None)
         said = (attempt.summary if attempt else "") or message.text
         if not tools and not (attempt and attempt.prompt):
-            # What no model wrote lists by rule what tools were given: files and commands.
+            # A summary by rule is a list of tool inputs: files and commands.
             said = ""
         parts = [MessagePart("text", said)] if said else []
         return CopyEntry("made", row.seq, row.created_at, parts, attempt)

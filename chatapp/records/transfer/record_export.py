@@ -20,7 +20,7 @@ from chatapp.records.transfer.record_tables import MESSAGES_KEY, TABLES, Table, 
 from chatapp.records.transfer.request_records import write_requests
 
 BATCH = 200
-# Of an account: what opens something is shown to nobody again.
+# In an account's record: values that open something are shown to nobody again.
 SECRETS = ("encrypted_", "digest")
 SET_BY_USER = ("profiles", "mcp_servers", "saved_commands", "condensing_prompts", "api_tokens")
 

@@ -48,11 +48,11 @@ from condense import noop, say
 
 log = logging.getLogger(__name__)
 
-# Messages whose tags are looked at in one transaction, and records that are told of in one.
+# Messages whose tags are examined in one transaction, and rows that are put on record in one.
 BATCH, RECORDS = 500, 100
-# Of the sentences about what could not be used; a broken file can have as many as messages.
+# Sentences about items that could not be used; a broken file can have as many as messages.
 PROBLEMS_KEPT = 100
-# Characters that an object counts for beside its text.
+# Characters that an object counts besides its text.
 BLOCK = 100
 # Without a vendor behind it, a window may be as large as any recorded session.
 ROOMY_WINDOW = 2_000_000
@@ -75,7 +75,7 @@ def load_conversation(
         try:
             return _load(conversation, spool, source, title)
         except Stopped:
-            # Whoever takes it over, or the next start, removes what is there: that may take long.
+            # The process that takes it over, or the next start, removes the files: it may be long.
             raise
         except BaseException as error:
             _erase(conversation)
@@ -163,7 +163,7 @@ def _size_of(value: Any) -> int:
 
 
 def _note(source: Source, problem: Problem) -> None:
-    # What is said of all of them, which comes first, is one only where no item is named.
+    # A problem of all items comes first, and counts as an item only if no item is named.
     source.unused += [one["index"] for one in source.problems] != [0]
     if len(source.problems) < PROBLEMS_KEPT:
         source.problems.append({"index": problem.index, "reason": problem.reason})
@@ -205,7 +205,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
     _enter_records(conversation, spool)
     _close_unfinished(conversation, unfinished)
     choose_profile(conversation)
-    # What a file without pins on record wants pinned.
+    # Messages that a file without pins on record has marked as pinned.
     for seq in () if spool.counts["pins"] else wishes:
         try:
             with piece():

@@ -29,7 +29,7 @@ type Column = "models.Field[Any, Any]"
 _LARGEST = 2**31 - 1
 _YEARS = range(1970, 2200)
 _LARGEST_USD = 10**9
-# What reading anything may fail with.
+# Errors of reading a value of any kind.
 WRONG = (
     ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
     condense.CondenseError,
@@ -164,7 +164,7 @@ def _texts(_column: Column, value: Any) -> Any:
     return _checked(value, isinstance(value, list) and _are_texts(value))
 
 
-# Of these, pages read what is in them, and a file may hold anything.
+# Pages read the contents of these, and a file may hold anything.
 _BY_NAME: dict[str, Callable[[Column, Any], Any]] = {
     "draft": _draft,
     "cleared": _cleared,
@@ -195,7 +195,7 @@ _READERS: dict[str, Callable[[Column, Any], Any]] = {
 
 # Of the random keys of one file's rows, in bits: the rest of each is the row's number.
 _NUMBERED = 32
-# The highest number that a message may have: what is said here needs some as well.
+# The highest number that a message may have: sentences added here need some as well.
 _HIGHEST = 10**9
 
 WRONG_MESSAGE = noop("Message {number}: {problem}")
@@ -211,8 +211,8 @@ class Rows:
 
     def __init__(self, conversation: Conversation, counts: Mapping[str, int]) -> None:
         self.conversation = conversation
-        # By their numbers the keys of the messages that are stored, and by what the file calls
-        # them in texts what they are called here.
+        # The keys of the stored messages by their numbers, and the new names of messages by the
+        # file's.
         self.messages: dict[int, int] = {}
         self.names: dict[str, str] = {}
         # The number of the newest message.
@@ -311,7 +311,7 @@ def as_own(item: dict[str, Any]) -> dict[str, Any]:
     """
     if {"seq", "tokens"} & item.keys():
         return item
-    # Rows tell later why something is no message.
+    # The row says later why something is no message.
     with suppress(*WRONG):
         said = condense.Message.from_api(item)
         marked = tuple(map(_marked, said.blocks)) if said.role == "user" else said.blocks

@@ -12,7 +12,7 @@ from chatapp.models.database import go_on
 from chatapp.providers import request_bytes
 from condense import noop, well_formed
 
-# Keys of names, places, times and settings, of what a page shows beside messages, and of copies.
+# Keys of names, places, times and settings, of a page's own fields, and of copies.
 _NO_TEXT = re.compile(
     r"(?:.*_)?(?:id|ids|uuid|url|urls|at|time|timestamp|type|slug|metadata)"
     r"|.*(?:Id|Uuid|URL|At|Type)"
@@ -21,7 +21,7 @@ _NO_TEXT = re.compile(
     r"|role|sender|settings|signature|snippet|sources|status|statusHistory|structured_content|summaries"
     r"|tags|toolUseResult|usage|version"
 )
-# Of a call or a result, all but these: a page says in words of its own what a tool does.
+# All but these in a call or a result: a page has words of its own for a tool's work.
 _OF_PAGE = re.compile("(?!(?:args|arguments|content|input|output|tool_call)$).*", re.DOTALL)
 # Under these, one word is text as well.
 _TEXT = {
@@ -29,7 +29,7 @@ _TEXT = {
     "text", "think", "thinking", "thoughts", "title", "transcript", "user_profile", "value",
     request_bytes.UNPARSED,
 }  # fmt: skip
-# What is drawn as something else, or stands for what can't be drawn.
+# Marks that are drawn as something else, or that stand for something that can't be drawn.
 _MARKUP = re.compile(
     r"\ue200[^\ue201]*\ue201|[\ue200-\ue2ff]|<details[^>]*>|</details>|<summary>[^<]*</summary>"
     r"|```\s*This block is not supported on your current device yet\.\s*```"
@@ -112,6 +112,6 @@ def _lines(text: str) -> Iterator[_Line]:
         parts = line.split("\ue200")
         for part in parts:
             words = _WORD.findall(part)
-            # One word between two marks stands beside no other that it could be found with.
+            # A word alone between two marks has no neighbour that it could be found with.
             if words[1:] or (words and not parts[1:]):
                 yield part.strip(), [*pairwise(words)] or [(words[0], words[0])]

@@ -31,7 +31,7 @@ MOST_VALUES, MOST_TEXT, LONGEST_TEXT, BESIDES = 1_000_000, 64 << 20, 28 << 20, 1
 # Bytes that the parser takes at once. It copies a text of which only a part is there at each of
 # them, and holds up all other threads for the time that their values take.
 PARSED_AT_ONCE = 256 << 10
-# Levels; what lies deeper could be neither stored nor sent, but messages may lie in each other.
+# Levels. Deeper contents could be neither stored nor sent, but messages may lie in each other.
 MAX_DEPTH, DEEPEST = 200, 20_000
 # Of a sample: items, and bytes, which the first of them may exceed.
 SAMPLED_ITEMS = 60
@@ -46,7 +46,7 @@ Item = tuple[int, Any]
 Document = Path | zipfile.Path
 NO_JSON = noop("The line is no JSON.")
 TOO_LARGE = noop("It has too many parts, or too much text.")
-# What reading a packed file may fail with.
+# Errors of reading a packed file.
 DAMAGED = (
     EOFError, OSError, zlib.error, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError,
 )  # fmt: skip
@@ -187,7 +187,7 @@ def _built(parts: Iterable[Sequence[Any]], deepest: int, *, partly: bool = False
             text += size if size <= LONGEST_TEXT else MOST_TEXT
             depth += event.startswith("start_") - event.startswith("end_")
             if depth < 0:
-                # The list is over; what comes behind it is an error of the parser's.
+                # The list is over; anything behind it is an error of the parser's.
                 continue
             fits = values <= MOST_VALUES and text <= MOST_TEXT
             if fits:

@@ -34,7 +34,7 @@ _MILLISECONDS = 10**11
 # Blocks that the engine reads.
 _READ = {"text", "image", "tool_use", "tool_result"}
 
-# What parts of messages are called elsewhere, and parts that tell nothing to people.
+# Other names for parts of messages, and parts without words for people.
 _THOUGHT = re.compile("think|thinking|reasoning")
 _CALL = re.compile(r"custom|function|\w*(?:tool_use|(?:tool|function|shell|patch|mcp)_call)")
 _RESULT = re.compile(r"(?:\w+_)?(?:tool|function|shell|patch)\w*_(?:result|output)")
@@ -43,7 +43,7 @@ _ADDRESS = re.compile(r"(?:url|link): https?://[^\s<>]+")
 _GIVEN = ("arguments", "args", "input", "action", "operation")
 _IDS = ("call_id", "tool_use_id", "id")
 _SILENT = {"agent_update", "token_budget", "flag", "text", "input_text", "output_text"}
-# Returns what there is instead of a part that has no words.
+# Returns blocks in place of a part that has no words.
 Missing = Callable[[Any], Iterable[Block] | None]
 # Of a block that is text.
 _CUT = ("text", condense.USER_WORDS)
@@ -60,7 +60,7 @@ class Transcript:
     its user by its own form alone: text of a tool or a server never counts.
     """
 
-    # What condensed, as people call it.
+    # The name of the condensing method, for people.
     strategy = ""
 
     def __init__(self) -> None:
@@ -367,7 +367,7 @@ def check_message(item: Any) -> tuple[dict[str, Any] | None, list[str]]:
     content, reasons = item.get("content"), list[str]()
     if isinstance(content, list):
         reasons = [reason for block in content if (reason := _wrong_block(block))]
-        # Only what was written here says what stands beside somebody's words, and whose they are.
+        # Only marks that were written here are believed.
         marks = {condense.BESIDE, condense.USER_WORDS}
         content = [
             {name: value for name, value in block.items() if name not in marks}

@@ -160,7 +160,7 @@ class Connection:
             if error.code in {types.CONNECTION_CLOSED, types.INVALID_REQUEST}:
                 self._transport.ended.set()
             if error.code == types.CONNECTION_CLOSED and self._task:
-                # Only its end tells why.
+                # Only the end of the server says why.
                 await asyncio.wait([self._task], timeout=CLOSING)
             raise self._failed(self._transport.problem or error.message) from error
         except (ValidationError, ValueError) as error:

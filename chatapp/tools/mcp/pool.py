@@ -76,15 +76,15 @@ class Pool:
                     raise ServerFailed(TOO_MANY)
                 self._close(resting)
             opening = asyncio.create_task(self._open(key, root, guard))
-            # Whoever waits for it may have been stopped: its failure is heard anyway.
+            # The waiting call may have been stopped: the failure is read anyway.
             opening.add_done_callback(lambda done: done.cancelled() or done.exception())
             self._opening[key] = opening
         try:
-            # Whoever waits for it may be stopped; the next one still has it.
+            # The waiting call may be stopped; the next one still has the connection.
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            # What this waits for was stopped, rather than the work that waits.
+            # The opening was stopped, rather than the call that waits for it.
             if opening.cancelled() and not (task and task.cancelling()):
                 raise ServerFailed(FORGOTTEN.format(name=key[0].name)) from None
             raise
@@ -154,7 +154,7 @@ def forget(server: int) -> None:
             loop.call_soon_threadsafe(own.forget, server)
 
 
-# Told by a server's key what it lists now.
+# Called with a server's key and its tools of now.
 Listener = Callable[[int, Listing], Awaitable[None]]
 
 

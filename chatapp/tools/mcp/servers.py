@@ -25,24 +25,24 @@ MAX_MESSAGE = 5 * 1024 * 1024
 MAX_ANSWER = 16 * 1024 * 1024
 TOO_MUCH = condense.noop("It sends more than this server takes. Ask it for less at once.")
 
-# Tools of one server, and characters of what one says of itself.
+# Tools of one server, and characters of a server's description.
 MAX_TOOLS = 100
 MAX_DESCRIPTION = 2_000
 MAX_SCHEMA = 20_000
 MAX_SCHEMA_DEPTH = 20
 
-# What providers take as a tool's name. None of our own tools has the separator in its name.
+# Characters of a tool's name that providers take. None of our tools has the separator in it.
 MAX_NAME = 64
 TOOL_SEPARATOR = "__"
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 _DIGEST = 8
 
-# What providers take as an argument's name, and refuse at the top of a schema.
+# Argument names that providers take, and keys that they refuse at the top of a schema.
 _ARGUMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _NOT_AT_THE_TOP = frozenset({"$schema", "$id", "oneOf", "anyOf", "allOf", "not", "if"})
 
 HIDDEN = "[hidden]"
-# Characters; what is shorter is no secret, and would be found in other words.
+# Characters. A shorter value is no secret, and would be found in other words.
 _LEAST_SECRET = 6
 
 

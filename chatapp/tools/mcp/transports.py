@@ -36,7 +36,7 @@ _PLAIN = "identity"
 
 # Seconds that a server may run, and that it has to end by itself.
 LONGEST, TO_END = 86_400, 2.0
-# Bytes of the end of what it writes to its standard error, where it says what is wrong.
+# Bytes of the end of a server's standard error, which explains a failure.
 LAST_WORDS = 1_000
 
 _CHUNK = 65_536
@@ -66,7 +66,7 @@ class WebTransport:
             raise ServerFailed(noop("There is no server of this name.")) from error
         client = httpx2.AsyncClient(
             transport=transport,
-            # What is packed could be any size.
+            # A packed answer could be of any size.
             headers={**dict(self._server.secrets), "Accept-Encoding": _PLAIN},
             timeout=httpx2.Timeout(CONNECT, read=READ),
             trust_env=False,

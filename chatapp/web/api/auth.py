@@ -76,7 +76,7 @@ class Bearer(HttpBearer):
         """Return the user of a token, None if it is not valid."""
         found = credentials.holder_of_api_token(token=token)
         if found is None:
-            # No number of guesses finds a token, so a valid one is let in whatever others sent.
+            # No number of guesses finds a token, so a valid one is let in even after wrong ones.
             limit = GuessLimit(request, realm="api")
             if limit.is_reached:
                 raise HttpError(429, _("Too many tokens were wrong. Try again in 15 minutes."))
@@ -205,7 +205,7 @@ def tell_mistakes(request: HttpRequest, error: Any) -> HttpResponse:
 def _mistake(error: dict[str, Any]) -> str:
     kind = error["type"]
     template = MISTAKES.get(kind) or MISTAKES.get(kind.partition("_")[0], NOT_AS_EXPECTED)
-    # Pydantic lists what is expected in English.
+    # Pydantic lists the expected values in English.
     said = _(template, **error.get("ctx", {})).replace("' or '", "', '")
     return f"{error['loc'][-1]}: {said}"
 

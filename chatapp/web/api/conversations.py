@@ -68,7 +68,7 @@ def change_conversation(
     )
     if not form.is_valid():
         raise refuse(form)
-    conversations.decide(
+    conversations.change_settings(
         conversation=conversation,
         policies=conversation.tool_policies,
         system=conversation.system_prompt,

@@ -169,7 +169,7 @@ ProfileShape = row(
     **{f"price_{name}": (Usd, Field(..., alias=f"prices.{name}")) for name in PRICED},
     condensing_prompt=(str | None, Field(None, alias="condensing_prompt.name")),
 )
-# Of what the page alone knows, a program has no use.
+# Settings of the page alone are of no use to a program.
 _NAMES = [name for name in PreferencesForm.Meta.fields if name != "shortcuts"]
 SETTINGS = " ".join((*_NAMES, "default_profile"))
 SettingsShape = row(

@@ -128,7 +128,7 @@ class Teller:
         self._calls: dict[str, condense.ToolUseBlock] = {}
         # Whether there is text that is part of no message yet.
         self._said = False
-        # The newest message that was told of.
+        # The newest message that was sent.
         self._seq = 0
 
     def tell(self, event: events.TurnEvent) -> tuple[str, dict[str, Any]] | None:  # noqa: C901, PLR0911 - a line for each
@@ -145,7 +145,7 @@ class Teller:
             case events.MessageAppended(seq=seq):
                 self._said = False
                 if seq <= self._seq:
-                    # It is told again to who missed something.
+                    # It is sent again to a reader who missed something.
                     return None
                 self._seq = seq
                 row = Message.objects.get(conversation=self._conversation, seq=seq)

@@ -25,7 +25,7 @@ from chatapp.web.forms import ModelForm
 MOST_SAVED = 100
 
 
-# What a token is called, so that it is known which one to revoke, and its scope.
+# The name of a token, so that it is known which one to revoke, and its scope.
 TokenForm = forms.modelform_factory(ApiToken, fields=("name", "scope"))
 GatewayForm = forms.modelform_factory(ApiToken, fields=("name", "profile", "mode"))
 

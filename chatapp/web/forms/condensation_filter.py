@@ -14,7 +14,7 @@ from chatapp.models import Condensation
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.page.transcript import labels
 
-# So many attempts are named one by one in a query.
+# Attempts that are named one by one in a query.
 MOST_NAMED = 1_000
 ORDERS = [
     ("", _("newest first")),

@@ -102,7 +102,7 @@ class McpServerForm(ModelForm[McpServer]):
             if not line.strip():
                 continue
             name, found, value = (part.strip() for part in line.partition(sign))
-            # What stands there is a secret, so that only its place is told.
+            # The line holds a secret, so that only its number is shown.
             if not found or not names.fullmatch(name) or not _VALUE.fullmatch(value):
                 text = _("Line %(number)s can't be read.") % {"number": number}
                 raise forms.ValidationError(text)

@@ -135,7 +135,7 @@ SETTINGS_SECTIONS = {
 PLACED = ("strategy", "messages_kept", "tokens_kept", "keep_first", "condensing_prompt")
 # Switches that say when they are off, so that one that was not sent stays as it is.
 SWITCHES = ("attach_ledger", "attach_files", "check_summaries", "find_contradictions")
-# Settings that may be missing from what is sent: the page hides them where they change nothing.
+# Settings that may be missing from a form: the page hides them where they change nothing.
 OPTIONAL_FIELDS = (
     *("messages_kept", "review_seconds", "draft_ahead", "draft_share", "recall_tokens"),
     *("truncated_percent", "last_messages", *SWITCHES),

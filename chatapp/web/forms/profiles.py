@@ -22,7 +22,7 @@ from chatapp.providers.specs import SAFE_WINDOW, Preset, short_name
 from chatapp.web.forms import KeyInput, check_address
 from chatapp.web.forms.preferences import ThresholdChoice, own_prompt, prompt_field
 
-# Far beyond any model, and within what every database can hold and a page can show.
+# Far beyond any model, and within the limits of every database and page.
 LARGEST_WINDOW = 1_000_000_000
 # A profile that is only tried asks for a word, of a model that may think first.
 TRIED_OUTPUT = 256

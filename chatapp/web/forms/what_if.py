@@ -20,7 +20,7 @@ from chatapp.web.forms.preferences import (
 )
 
 MOST_THRESHOLDS = 4
-# Of what a button stands for.
+# Separates the parts of a button's value.
 CHOICE_SEPARATOR = "|"
 _NUMBERS = re.compile(r"[0-9]{1,3}(?:[\s,;]+[0-9]{1,3})*")
 

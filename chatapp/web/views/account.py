@@ -61,7 +61,7 @@ def end_session(request: UserRequest, pk: int) -> HttpResponse:
 @signed_in("GET")
 def download_account(request: UserRequest) -> HttpResponseBase:
     """Return all stored data of the user as one archive."""
-    # It can be larger than what memory there is; the answer closes it.
+    # It can be larger than the memory; the answer closes it.
     file = TemporaryFile()  # noqa: SIM115 - the same
     write_account(request.user, file)
     file.seek(0)

@@ -111,7 +111,7 @@ def show_conversation_costs(request: UserRequest, conversation: Conversation) ->
     rewinds = {one.pk: one for one in conversation.rewinds.all()}
     for row in branches:
         row["rewind"] = rewinds.get(row["branch"])
-    # What is in force stands first, then what was set aside last.
+    # Branches in force stand first, then those that were set aside last.
     aside = {pk: -one.created_at.timestamp() for pk, one in rewinds.items()}
     branches.sort(key=lambda row: (row["outside"], aside.get(row["branch"], -math.inf)))
     context = {

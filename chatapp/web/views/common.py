@@ -68,7 +68,7 @@ def signed_in(*methods: str) -> Callable[[View], View]:
                     answer = view(request, **kwargs)
             except errors.Refused as refusal:
                 answer = refuse(request, str(refusal))
-            # What was said here stays on no disk but the server's.
+            # A user's pages stay on no disk but the server's.
             add_never_cache_headers(answer)
             return answer
 

@@ -88,7 +88,7 @@ def show_condensations(request: UserRequest) -> HttpResponse:
 
 def list_attempts(found: CondensationQuerySet, sort: str, after: str) -> dict[str, Any]:
     """Return one page of attempts as lines with the place of each, and the next cursor."""
-    # Which they are, the index tells without the rows.
+    # The index gives their keys without the rows.
     columns = ("pk", "started_at", *(("rank",) if sort else ()))
     rank, _separator, rest = after.partition(CURSOR_SEPARATOR) if sort else ("0", "", after)
     place, value = read_cursor(rest), read_float(rank)
@@ -101,8 +101,7 @@ def list_attempts(found: CondensationQuerySet, sort: str, after: str) -> dict[st
     if len(places) > CONDENSATIONS_PER_PAGE:
         pk, when, *ranks = places[CONDENSATIONS_PER_PAGE - 1]
         more = CURSOR_SEPARATOR.join((*map(repr, ranks), write_cursor(Condensation(pk=pk), when)))
-    # Those that were found, and nothing else about them: told whose they are as well, SQLite reads
-    # all that the owner has instead.
+    # By their keys alone: with the owner in the condition, SQLite would read all rows of the owner.
     rows = (
         Condensation.objects.with_place()
         .brief()

@@ -40,7 +40,7 @@ from chatapp.web.views.common import (
     signed_in,
 )
 
-# What pages of empty conversations have yet to send, in the session.
+# The first messages that pages of empty conversations have yet to send, in the session.
 UNSENT_FIRST_MESSAGES = "first"
 
 
@@ -108,7 +108,7 @@ def _begin(request: UserRequest, prompt: str, attached: Sequence[str]) -> HttpRe
         owner=request.user, profile=profile, workspace=workspace
     )
     if prompt or attachments:
-        # The conversation's page sends it, under one nonce; what was stored since is forgotten.
+        # Its page sends it, under one nonce; messages that were stored since are forgotten.
         waiting: dict[str, Any] = request.session.get(UNSENT_FIRST_MESSAGES, {})
         empty = Conversation.objects.owned_by(request.user).filter(pk__in=waiting, last_seq=0)
         kept = {str(pk): waiting[str(pk)] for pk in empty.values_list("pk", flat=True)}

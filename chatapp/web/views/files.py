@@ -36,9 +36,9 @@ from chatapp.web.views.common import (
     signed_in,
 )
 
-# What is opened by its address may be anything: it runs nothing, and reaches nothing.
+# A file that is opened by its address may be anything: it runs nothing, and reaches nothing.
 _SEALED = "default-src 'none'; sandbox"
-# What was left out is named, as far as anybody would read on.
+# Files that were left out are named, up to this many.
 LEFT_OUT_NAMED = 5
 BYTES = "application/octet-stream"
 
@@ -133,7 +133,7 @@ def show_files(request: UserRequest, conversation: Conversation) -> HttpResponse
     sent, paths = request.FILES.getlist("files"), request.POST.getlist("paths")
     if not sent:
         return refuse(request, _("Choose files first."))
-    # A folder's files come with their paths beside them.
+    # A folder's files come with their paths.
     paths = paths if len(paths) == len(sent) else [""] * len(sent)
     named = [(path or file.name or "", file) for path, file in zip(paths, sent, strict=True)]
     with room_for(request.user, sum(file.size or 0 for file in sent)):

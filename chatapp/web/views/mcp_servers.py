@@ -15,7 +15,7 @@ from chatapp.turns import actions
 from chatapp.web.forms.mcp_servers import McpServerForm
 from chatapp.web.views.common import UserRequest, command_mode, refuse, signed_in
 
-# Names of tools that can't be offered which are told.
+# Names that are shown of tools that can't be offered.
 TOLD = 5
 
 

@@ -114,7 +114,7 @@ def try_profile(request: UserRequest, pk: int | None = None) -> HttpResponse:
     profile = ProfileForm(request.POST, instance=own_profile(request, pk)).unsaved()
     if profile is None:
         return refuse(request, _("Enter a provider, an address that can be called and a model."))
-    # No budget counts what is tried.
+    # No budget counts a test call.
     trying = list_models if profile.has_fixed_prices else probe
     try:
         report = asyncio.run(trying(accounts.provider_to_try(profile)))

@@ -102,7 +102,7 @@ def show_policies(request: UserRequest, conversation: Conversation) -> HttpRespo
         except errors.Refused as refusal:
             prompt.add_error(None, in_words(str(refusal)))
         else:
-            conversations.decide(
+            conversations.change_settings(
                 conversation=conversation,
                 policies=form.policies(),
                 system=prompt.prompt(),

@@ -52,7 +52,7 @@ class SentSettings:
         self.profiles: list[ProfileChoice] = []
         for profile in user.profiles.all():
             prefix = f"profile-{profile.pk}"
-            # One that was made in another tab since is not in what was sent.
+            # A profile that was made in another tab since is not in the form.
             data = sent if sent and f"{prefix}-mode" in sent else None
             self.profiles.append(ProfileChoice(data, instance=profile, prefix=prefix))
 
@@ -75,12 +75,12 @@ def show_settings(request: UserRequest, name: str = "context") -> HttpResponse:
     wrong = page.wrong_sections() if sent is not None else []
     if sent is not None and not wrong:
         save(request, page)
-        # Before the commit, what is told would find all as it was.
+        # Before the commit, pages would find all as it was.
         actions.announce_changes(request.user.pk)
         answer = redirect(request.path)
         languages.keep(answer, page.form.instance.language)
         return answer
-    # What a draft costs at most that is not used, and with which profile.
+    # The highest cost of a draft that is not used, and its profile.
     preferences = page.form.instance
     profiles = [one.instance for one in page.profiles]
     drafts = [(cost_of_draft(one, preferences), one.name) for one in profiles]

@@ -30,7 +30,7 @@ MINUTE = 60
 # Seconds for which a page is kept that nothing has changed in.
 PAGE_LIFETIME = 300
 TOO_MANY = 429
-# What nobody may do with the page, beside what it may load.
+# Directives against uses of the page, in addition to those for loading.
 CLOSED = ("frame-ancestors", "base-uri", "form-action")
 # Characters of a file's name.
 LONGEST_DOWNLOAD_NAME = 60

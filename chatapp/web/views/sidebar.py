@@ -28,9 +28,9 @@ from chatapp.web.views.settings import LABELS
 
 CONVERSATIONS_PER_PAGE = 40
 ARCHIVE = "archive"
-# What is pinned is to be seen at a glance.
+# A user should see all pinned ones at a glance.
 MOST_PINNED = 100
-# In the palette, of what is found in titles and in messages.
+# In the palette, matches in titles and in messages.
 MOST_OFFERED = 8
 _WEEK = 7  # days
 

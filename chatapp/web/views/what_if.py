@@ -31,10 +31,10 @@ from chatapp.web.views.common import (
     show_in_inspector,
 )
 
-# What is confirmed may be off by as much when it is asked for: a cache that ran out costs more.
+# The cost may be this much higher than the confirmed one: without the cache it costs more.
 LEEWAY = Decimal("1.05")
 UNKNOWN_COST = "unknown"
-# Ends in one list; who wants more condenses all, or begins further down.
+# Ends in one list; users who want more condense all, or begin further down.
 MOST_ENDS = 300
 
 
@@ -100,7 +100,7 @@ def _ask(request: UserRequest, form: WhatIfForm, variant: Variant) -> HttpRespon
     baseline = what_if.read_baseline(form.terms)
     tried = what_if.try_all(baseline, [variant], form.cleaned_data["thresholds"])[0]
     if tried.predicted is not None:
-        # Somebody was told that it may cost about so much, or that nobody knows.
+        # The user was shown about this cost, or that it is unknown.
         cost, confirmed = tried.predicted_cost, request.POST.get("predicted", "")
         if cost is None and confirmed != UNKNOWN_COST:
             raise errors.Refused(_("Nobody knows what it may cost. Compare again to confirm that."))

@@ -93,7 +93,7 @@ def test_secrets_and_settings_are_no_part_of_it(conversation: Conversation) -> N
     assert conversation.profile
     conversation.profile.set_key("sk-secret")
     conversation.profile.save()
-    conversations.decide(
+    conversations.change_settings(
         conversation=conversation, policies={"run_command": "always"}, system="Be brief."
     )
     written = write(conversation).decode()
