@@ -99,8 +99,7 @@ class Prices:
     def cost(self, usage: Usage) -> Decimal:
         """Return the exact cost of one call in USD; several calls are added up as costs.
 
-        What the provider has charged is the cost, whatever the prices are. Unknown terms change
-        nothing.
+        A charge by the provider is the cost, whatever the prices are. Unknown terms change nothing.
         """
         if usage.charged is not None:
             return usage.charged

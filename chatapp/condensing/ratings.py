@@ -29,7 +29,7 @@ def rate_summary(*, condensation: Condensation, rating: int, words: str = "") ->
 def feedback_of(owner: User) -> tuple[str, ...]:
     """Return the owner's latest ratings that have a reason, as a summary request says them.
 
-    A reason that tells what its conversation has forgotten is left out.
+    A reason with words that its conversation has forgotten is left out.
     """
     rated = Condensation.objects.owned_by(owner).exclude(rating_words="")
     # A fork has them again.

@@ -49,7 +49,7 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     def paid_by(self, owners: Sequence[int]) -> Self:
         """Return the calls of these users, also in deleted conversations.
 
-        What came with an import was paid for where it was written.
+        Imported calls were paid for elsewhere.
         """
         calls = self.filter(conversation__owner__in=owners)
         return calls.exclude(conversation__source__imported_at__gt=models.F("created_at"))

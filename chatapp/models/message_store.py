@@ -235,7 +235,7 @@ def searched_rows(
 ) -> SqlStatement:
     """Return rows, without their tags, that a search may read, in the order of their numbers.
 
-    They are hidden, or stand up to the position ``until``, and have at most so many tokens.
+    They are hidden, or stand up to the position ``until``, and have at most ``most`` tokens.
     """
     sql = (
         "SELECT id, seq, position, role, content, tokens, created_at, claimed, forgotten "  # noqa: S608 - numbers

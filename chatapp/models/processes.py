@@ -37,7 +37,7 @@ class ProcessQuerySet(models.QuerySet["Process"]):
     ) -> "tuple[bool, list[Process]]":
         """Store a sign of life; return False if the row of this process was missing.
 
-        The second value are the servers that were ``silent`` for so many seconds, if that is given.
+        The second value is the list of servers without one for ``silent`` seconds, if that is set.
         """
         sign = (kind, json.dumps([*workers]), this_process())
         told = f"kind = %s, workers = %s, heartbeat_at = {clock()} WHERE name = %s RETURNING name"

@@ -271,8 +271,8 @@ class Profile(models.Model):
     def cost_of(self, usage: condense.Usage) -> Decimal | None:
         """Return the cost of a call in USD, None if nobody knows it.
 
-        That is so at a server that needs a key and has no prices, unless it has said what it
-        charged, and for a call that was billed otherwise than by its prices.
+        It is unknown at a server that needs a key and has no prices, unless it reported its charge,
+        and for a call that was not billed by its prices.
         """
         prices = self.prices
         has_prices = prices.are_set or usage.charged is not None

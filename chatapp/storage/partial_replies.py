@@ -49,7 +49,7 @@ STORED_UNREAD = noop("The server could not read what is stored. {why}")
 class RetriedWrites:
     """Makes a write again while the database can't take it, and says so to the ``audience``.
 
-    What has to be read to go on is read again likewise, as while the database is restarted.
+    Necessary reads are made again likewise, as while the database is restarted.
     """
 
     audience: Audience

@@ -179,8 +179,8 @@ def source_label(source: str) -> str:
 class CondensingPoint:
     """The tokens ``at`` which a window is condensed, or truncated if nothing is automatic.
 
-    ``percent`` is their share of the whole window. If no later point is possible, so much of the
-    window is ``reserved`` for the reply and ``spare`` for estimates that are too low.
+    ``percent`` is their share of the whole window. If no later point is possible, ``reserved`` is
+    the part of the window for the reply, and ``spare`` the part for estimates that are too low.
     """
 
     at: int

@@ -49,7 +49,7 @@ def _find(owner: User, folder: str) -> str:
 def lay_out_samples(*, beside: int) -> None:
     """Write the documentation into the workspace ``SAMPLES``.
 
-    ``beside`` it, every request holds so many tokens.
+    ``beside`` is the number of other tokens in every request.
     """
     folder = Path(settings.WORKSPACES_ROOT) / SAMPLES
     folder.mkdir(parents=True, exist_ok=True)

@@ -91,7 +91,7 @@ _lock = threading.Lock()
 async def close(seconds: float | None = None) -> None:
     """Cancel jobs that wait in this process, and end those that run; workers end their own.
 
-    They have so many ``seconds`` to end by themselves: ``SAFE_POINT``, unless it is given.
+    They have ``seconds`` to end by themselves, by default ``SAFE_POINT``.
     """
     patience = settings.SAFE_POINT if seconds is None else seconds
     ends: list[Awaitable[None]] = [_end(asyncio.get_running_loop(), patience)]

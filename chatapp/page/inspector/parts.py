@@ -257,7 +257,7 @@ def cards_of(
     """Return the cards of a request of ``total`` tokens, in the order in which their kinds begin.
 
     Of the request the first ``cached`` tokens were read from a cache. Pieces share the total by
-    their weight. One stands for so many messages ``beyond`` itself.
+    their weight. One piece of messages stands for ``beyond`` further ones.
     """
     scale = total / (sum(piece.tokens for piece in found) or 1)
     kinds: dict[str, list[Piece]] = {}

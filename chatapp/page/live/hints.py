@@ -1,6 +1,6 @@
-"""Hints: word that something was stored, for those whom it concerns; each may get lost.
+"""Hints: messages between processes that something was stored; each may get lost.
 
-Whoever misses one finds the same in the rows, a little later.
+A process that misses one finds the change in the rows, a little later.
 """
 
 import uuid

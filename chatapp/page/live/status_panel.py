@@ -194,7 +194,7 @@ def with_record(
 def _until_new(terms: TurnSettings, figures: events.ContextChanged) -> int:
     """Return the tokens until enough is new since the last attempt, 0 if one is due now.
 
-    Above the limit it is due whatever is new.
+    Above the limit it is due in any case.
     """
     pk, budget = terms.conversation.pk, figures.budget
     tried = max(Condensation.objects.last_tried(pk).values())

@@ -131,7 +131,7 @@ class StreamedText:
 class Awaited:
     """An awaited reply: its ``model``, its begin (Unix seconds), and the tokens to read.
 
-    It is ``expected`` after so many seconds, None if unknown.
+    ``expected`` is the number of seconds until then, None if unknown.
     """
 
     since: float

@@ -206,7 +206,7 @@ MISNUMBERED = noop("Item {number} of {section} has another number.")
 class Rows:
     """Makes the rows of one conversation, whose keys follow from their numbers in the file.
 
-    So a row can name another that is not made yet, if there are so many in the file.
+    So a row can name another one by its number before that is made.
     """
 
     def __init__(self, conversation: Conversation, counts: Mapping[str, int]) -> None:

@@ -116,7 +116,7 @@ class WellFormedParser(Parser):
     def parse_any(self, request: HttpRequest) -> Any:
         """Return a body's JSON, with all its texts well-formed.
 
-        Raises ValueError for what is none, and RecursionError for what is too deep.
+        Raises ValueError for other texts, and RecursionError for JSON that is too deep.
         """
         return condense.well_formed_json(super().parse_body(request))
 

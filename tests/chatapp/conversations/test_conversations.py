@@ -183,7 +183,9 @@ def test_another_system_prompt_voids_what_was_measured(
     """It was part of that; limits and tools are not."""
     conversation.system_prompt, conversation.measured_tokens = "As before.", 7
     conversation.save()
-    conversations.change_settings(conversation=conversation, policies={}, system=system, budget=Decimal(2))
+    conversations.change_settings(
+        conversation=conversation, policies={}, system=system, budget=Decimal(2)
+    )
     conversation.refresh_from_db()
     assert (conversation.measured_tokens, conversation.budget) == (measured, 2)
 
