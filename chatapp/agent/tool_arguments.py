@@ -56,7 +56,7 @@ def _read(text: str, depth: int = 4) -> object:
     text = fenced[1] if (fenced := _FENCE.fullmatch(text)) else text
     value, end, text = next(_values(text or "{}"))
     rest = text[end:].strip() if text[end:].lstrip()[:1] != "<" else ""
-    # The last piece, or all, may come again; an empty object before the full one; a remark after.
+    # Models repeat the value or its end, put an empty object before it, or add a remark.
     is_remark = isinstance(value, dict) and not re.search(r'[{\["]', rest)
     if rest and not is_remark and not text[:end].endswith(rest):
         again = _read(rest, depth - 1)

@@ -29,9 +29,9 @@ register = template.Library()
 register.filter("in_words", languages.in_words)
 register.filter("browser", browser)
 
-# Words that scripts put on the page: of each a text, or the singular and the plural.
+# Words that scripts put on the page: each is a text, or a singular and a plural.
 SCRIPT_TEXTS = tomllib.loads(Path(__file__).with_name("script_texts.toml").read_text("utf-8"))
-# Those that the server says, too, and those for calls of a tool that has none of its own.
+# Words that the server uses as well, and those for calls of a tool without words of its own.
 _SHARED = {
     "condensesAt": CONDENSES,
     "latestAt": LATEST,
@@ -40,7 +40,7 @@ _SHARED = {
 }
 
 
-# Icons that have a side, which is the other one where one reads from the right.
+# Icons with a direction, which are mirrored in languages written from right to left.
 DIRECTED = {"clear", "earlier", "inspect", "later", "leave", "menu", "redo", "undo", "whole"}
 
 

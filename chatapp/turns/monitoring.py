@@ -100,7 +100,7 @@ def _is_readable() -> bool:
 
 
 def _uses_redis() -> bool:
-    """Return True if Redis takes a word: one that is full, or a copy, still answers."""
+    """Return True if Redis takes a write: one that is full, or a replica, still answers."""
     from redis import RedisError  # noqa: PLC0415 - comes with the extra "scale"
 
     try:
@@ -125,7 +125,7 @@ def _redis(address: str) -> "Redis":
 
 
 METRIC_PREFIX = "palimpsest"
-# Outcomes that there will be: a number that is not there yet can't be seen to grow.
+# All outcomes are counted from 0, since a number that is not there yet can't be seen to grow.
 _ENDINGS = ("succeeded", "failed", "declined", "cancelled", "unused")
 _CAUSES = (Condensation.Trigger.values, Condensation.Kind.values, _ENDINGS)
 _CHECKS = ("sections", "refusal", "repetition", "length", "facts", "contradictions")
@@ -153,8 +153,8 @@ def _metrics(authorization: str) -> HttpResponse:
     return HttpResponse(generate_latest(telemetry.registry), content_type=CONTENT_TYPE_LATEST)
 
 
-# Of each queue the jobs that are due, and for how many seconds the oldest of them has been; and how
-# old the oldest sign of life is.
+# By queue: the number of jobs that are due, and the seconds since the oldest was; and by "" the age
+# of the oldest sign of life.
 _SHARED = """
     SELECT CAST(queue_name AS text), count(*),
         EXTRACT(epoch FROM now() - min(coalesce(scheduled_at, at)))

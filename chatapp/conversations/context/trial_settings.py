@@ -68,7 +68,7 @@ class Variant:
 
     @property
     def _stored(self) -> str:
-        """The strategy as it is stored: nothing for the server's, which then is followed."""
+        """The strategy as it is stored; "" stands for the server's, also if that changes later."""
         return "" if self.strategy == settings.CONDENSE_STRATEGY else self.strategy
 
     @property

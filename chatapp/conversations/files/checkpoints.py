@@ -33,7 +33,7 @@ GIT_TIMEOUT = 60
 MAX_SHOWN = 100_000
 
 _COMMIT = re.compile("[0-9a-f]{40}")
-# Before any that lie in the folder.
+# Git attributes that count before those of files in the folder.
 _ATTRIBUTES = "* -text -ident -eol -filter -working-tree-encoding !diff\n"
 _WHO = {"NAME": "Palimpsest", "EMAIL": "nobody@localhost", "DATE": "2000-01-01T00:00:00Z"}
 _NOBODY = {
@@ -142,7 +142,7 @@ class Checkpoints:
             with open_folder(self.folder, make=True) as found:
                 sandbox: list[str] = []
                 if settings.ALLOW_COMMANDS:
-                    # One may put a link there meanwhile, which in a sandbox leads git nowhere.
+                    # A command may put a link there meanwhile; in a sandbox it leads git nowhere.
                     sandbox = sandboxed(self.folder, found, self.repository)
                 done = subprocess.run(  # noqa: S603 - git, with arguments of our own
                     [*sandbox, "git", *_SWITCHED_OFF, *arguments],

@@ -22,7 +22,7 @@ MEASUREMENT_LIFETIME = 600
 
 
 def check_room(owner: User, more: int = 0) -> None:
-    """Raise LimitReached if a user has no room for so many ``more`` bytes.
+    """Raise LimitReached if a user has no room for ``more`` bytes.
 
     Folders are measured once in a while, and again before anything is refused.
     """

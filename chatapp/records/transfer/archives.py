@@ -18,7 +18,7 @@ from chatapp.records.transfer.transcript_files import DAMAGED, Document, opened
 from chatapp.records.transfer.transcripts import Block
 from condense import noop, say
 
-# Of an archive: files, and bytes of the list of them.
+# Files of an archive, and bytes of the list of them.
 MOST_ENTRIES = 20_000
 MOST_LISTED = 4 * 1024 * 1024
 # Bytes, unpacked, of all that is in an archive, and of all files that messages name.
@@ -28,11 +28,11 @@ MOST_ATTACHED = 1024**3
 MOST_RATIO = 200
 SMALL = 1024 * 1024
 
-# Of files that may hold conversations.
+# Endings of files that may hold conversations.
 _ENDINGS = (".json", ".json.gz", ".jsonl", ".ndjson")
 # Encrypted, in one way or another, or a part of a larger file.
 _UNREADABLE = 0x61
-# By this messages name files, whose names begin with it.
+# The key by which messages name a file; its own name begins with it.
 _KEY = re.compile(r"file[-_][0-9A-Za-z]+")
 
 
