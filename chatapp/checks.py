@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # Seconds that a server has to answer.
 SERVER_TIMEOUT = 5
-# Of transactions, in which a write waits for another one and goes on.
+# The isolation in which a write waits for another transaction and goes on.
 READ_COMMITTED = "read committed"
 # Streams with everything that is used here.
 OLDEST_REDIS = (6, 2)

@@ -44,7 +44,7 @@ TEXT_CLAIMS = ("email", "preferred_username", "name", "given_name", "family_name
 LONGEST_ADDRESS = 254
 # Scripts that are written together, as Unicode's names of their characters begin.
 EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"}
-# Of each kind, to one user: all of them hold the same link.
+# Mails of each kind to one user: all of them hold the same link.
 MAILS_AN_HOUR, HOUR = 5, 3600
 # A user's number for an address that belongs to no account.
 NOBODY = 0

@@ -64,7 +64,7 @@ class AgentLoop(ABC):
     step_limit: int
     _history: tuple[condense.Message, ...] = field(default=(), init=False)
     _leaving: bool = field(default=False, init=False)
-    # Of the last reply's calls: the one that runs, and the results so far.
+    # The call that runs of the last reply's calls, and the results so far.
     _running: condense.ToolUseBlock | None = field(default=None, init=False)
     _results: list[condense.ToolResultBlock] = field(default_factory=list, init=False)
     # The newest steps' calls with their results, where all failed in the same way.

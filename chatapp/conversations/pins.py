@@ -16,7 +16,7 @@ from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
 from condense import noop
 
-# Of the window, in percent: the rest is for the system prompt, the work, and a summary of it.
+# Percent of the window: the rest is for the system prompt, the work, and a summary of it.
 MOST_PINNED = 25
 
 MESSAGE_TOO_LARGE = noop(

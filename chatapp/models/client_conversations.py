@@ -75,7 +75,7 @@ class HistoryLink(models.Model):
         Message, models.CASCADE, primary_key=True, related_name="history_link"
     )
     digest = models.BinaryField(max_length=32, db_index=True)
-    # Of an answer: a digest of all in its request that was not the client's.
+    # An answer's digest of all in its request that was not the client's.
     view = models.BinaryField(max_length=32, null=True)
 
     def __str__(self) -> str:

@@ -245,7 +245,7 @@ class Condensation(fields.Speaking, Recorded, Hiding):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="condensations")
     turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="condensations")
-    # Of a draft; see ``processes.is_left``.
+    # The process that writes a draft; see ``processes.is_left``.
     owner = models.CharField(max_length=120, null=True)  # noqa: DJ001 - so that no row is written anew
     message = models.OneToOneField(Message, models.SET_NULL, null=True, related_name="condensation")
     # An import stores a try before the attempt that it names.

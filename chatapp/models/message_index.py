@@ -28,7 +28,7 @@ from chatapp.project.search import Query
 
 log = logging.getLogger(__name__)
 
-# Of all messages that have the words, this many of the newest are ranked.
+# The number of newest matches that are ranked.
 COMPARED = 1_000
 # Letters of a beginning. A short one is in so many words that the other words of a search decide.
 SHORTEST_PREFIX = 1

@@ -42,7 +42,7 @@ _TAG_NAMES = (
 # Messages of a long history from which figures are computed; those before them are added up.
 NEWEST, STAND_IN = 500, "beyond"
 
-# Of its two parts, each has an index.
+# Two conditions, since each has an index.
 _HIDES = (
     "EXISTS (SELECT 1 FROM chatapp_message WHERE conversation_id = c.id "
     "AND {} IS NOT NULL AND NOT undone AND rewind_parent IS NULL)"

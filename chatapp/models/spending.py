@@ -34,7 +34,7 @@ class LimitScope(StrEnum):
 
     CONVERSATION = "conversation"
     MONTH = "month"
-    # Of a month as well, and set by an operator.
+    # For a month as well, and set by an operator.
     ALLOWANCE = "allowance"
 
 

@@ -40,7 +40,7 @@ resource.setrlimit(resource.RLIMIT_CPU, ({PARSE_SECONDS}, {PARSE_SECONDS}))
 limits = dict(format=sys.argv[1], max_zip_bytes=100_000_000, ocr=False)
 data = sys.stdin.buffer.read()
 text = anytomd.convert(data, **limits).markdown
-# Of notes and comments it reads nothing.
+# It reads no notes and comments.
 package = zipfile.ZipFile(io.BytesIO(data))
 for name in ("footnotes", "endnotes", "comments"):
     if f"word/{{name}}.xml" in package.namelist():

@@ -78,7 +78,7 @@ def plan_truncation(effective: Sequence[Message], fraction: float = 0.5) -> tupl
     start = next(cut for cut in cuts if cut >= 1)
     high = max(1 + count, unread_tail(effective))
     usable = [cut for cut in cuts if start < cut <= high]
-    # Of two that are as near, the lower one.
+    # The lower of two that are equally near.
     end = min(usable, key=lambda cut: (abs(cut - 1 - count), cut), default=start)
     return tuple(effective[start:end])
 

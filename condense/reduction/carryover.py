@@ -23,7 +23,7 @@ REQUEST = "## Newest Request, Verbatim"
 FIRST_MESSAGE_TITLE = "## First Message, Verbatim"
 ANSWERED = "## Newest Request, Answered Already"
 IMAGES_HIDDEN = noop("The {what}'s images ({count}) did not fit and are hidden.")
-# Of a request that was answered, only its subject is needed.
+# Tokens for a request that was answered: only its subject is needed.
 ANSWERED_TOKENS = 200
 REQUEST_TELLING_CHARS = 60  # characters that tell one request from another
 CHARACTERS_LEFT_OUT = (

@@ -83,7 +83,7 @@ class ByTruncation(ByRule):
         directives: Sequence[Block] = ()
         if with_facts:
             facts = await facts_of(hidden, situation, counter=kit.counter)
-            # Of newly hidden messages, and of those hidden before.
+            # Directives in newly hidden messages, and in those hidden before.
             directives = repeated_directives(situation, {message.id for message in kept})
         # As a summary's: words that are copied there were requested before, and are no request.
         preface = (TextBlock(load_prompt("summary_preface")),) if facts else ()

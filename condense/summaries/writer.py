@@ -24,7 +24,7 @@ from condense.sentences import noop
 from condense.summaries.summarizer import Kit, SummaryRequest, Transcription, budget_of, transcribe
 from condense.tokens.counters import TokenCounter, count_messages
 
-# Of the window, as in Kilo: a part with its instruction, so that a wrong estimate still fits.
+# A share of the window, as in Kilo: a part with its instruction fits also if estimates are wrong.
 PART_SHARE = 0.6
 # Kilo's numbers: calls at the same time, and how often summaries are summarised again.
 PARALLEL, DEPTH = 3, 3

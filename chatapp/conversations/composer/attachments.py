@@ -40,7 +40,7 @@ KEPT_FOR = timedelta(days=7)
 MEGABYTE = 1024 * 1024
 LONGEST_FILE_NAME = 120
 
-# Of a document, by why it can't be read.
+# The refusal of a document, by the reason that it can't be read.
 _UNREADABLE = {
     "locked": noop("“{name}” is locked with a password. Save it without one, and attach it again."),
     "empty": noop("“{name}” has no text, only pictures of pages. Attach those as images."),

@@ -14,7 +14,7 @@ from chatapp.agent.annotated_blocks import kind_of, stands_for
 from chatapp.project.sentences import apportion
 
 SYSTEM, TOOLS, MESSAGES, NEWEST, SINCE = "system", "tools", "messages", "newest", "since"
-# Of a card with more, the last ones are listed.
+# Pieces of a card that are listed, the last ones.
 LISTED = 200
 
 _Kind = condense.PartKind

@@ -92,7 +92,7 @@ class SizeHistory:
 def draw_size_history(conversation: Conversation) -> SizeHistory | None:
     """Return the context's size over time, None if nothing made it smaller."""
     moments = sorted([*_calls(conversation), *_drops(conversation)], key=lambda one: one.when)
-    # Of a turn's calls in a row, the last stands for all.
+    # The last of a turn's calls in a row stands for all.
     rows = itertools.groupby(moments, lambda one: one.drop or one.turn)
     steps = [[*row][-1] for _key, row in rows]
     if not any(one.drop for one in steps):

@@ -17,7 +17,7 @@ from chatapp.project.sentences import translate as _
 # Raised by values that this software never stores.
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
-# Of a message, and of a record.
+# Sentences on a message, and on a record.
 _CHANGED = (
     gettext_noop("Message {name} is not what entry {number} has on record."),
     gettext_noop("What {about} says is not what entry {number} has on record."),

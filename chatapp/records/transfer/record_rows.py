@@ -193,7 +193,7 @@ _READERS: dict[str, Callable[[Column, Any], Any]] = {
     ),
 }
 
-# Of the random keys of one file's rows, in bits: the rest of each is the row's number.
+# Random bits in the keys of one file's rows: the rest of each key is the row's number.
 _NUMBERED = 32
 # The highest number that a message may have: sentences added here need some as well.
 _HIGHEST = 10**9

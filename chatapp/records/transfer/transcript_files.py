@@ -33,7 +33,7 @@ MOST_VALUES, MOST_TEXT, LONGEST_TEXT, BESIDES = 1_000_000, 64 << 20, 28 << 20, 1
 PARSED_AT_ONCE = 256 << 10
 # Levels. Deeper contents could be neither stored nor sent, but messages may lie in each other.
 MAX_DEPTH, DEEPEST = 200, 20_000
-# Of a sample: items, and bytes, which the first of them may exceed.
+# Items of a sample, and bytes, which the first of them may exceed.
 SAMPLED_ITEMS = 60
 SAMPLED_BYTES = 1024 * 1024
 

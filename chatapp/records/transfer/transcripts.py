@@ -45,7 +45,7 @@ _IDS = ("call_id", "tool_use_id", "id")
 _SILENT = {"agent_update", "token_budget", "flag", "text", "input_text", "output_text"}
 # Returns blocks in place of a part that has no words.
 Missing = Callable[[Any], Iterable[Block] | None]
-# Of a block that is text.
+# Keys of a block of text.
 _CUT = ("text", condense.USER_WORDS)
 IN_PARTS = noop("It is too long for one message, and was imported in parts: {count}.")
 

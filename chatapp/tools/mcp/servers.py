@@ -69,7 +69,7 @@ class Server:
     def hide(self, text: str) -> str:
         """Return the server's text without its own secrets."""
         for _name, value in self.secrets:
-            # Of "Bearer abc" a server may repeat the second part.
+            # A server may repeat the second part of "Bearer abc".
             for part in (value.strip(), *value.split()):
                 if len(part) > _LEAST_SECRET:
                     text = text.replace(part, HIDDEN)

@@ -109,7 +109,7 @@ class WellFormedParser(Parser):
         """Return the body's object, with all its texts well-formed; raise ValueError for others."""
         body = self.parse_any(request)
         if not isinstance(body, dict):
-            # Of any other value the attributes would be read: a text has a title.
+            # The attributes of any other value would be read: a text has a title.
             raise ValueError("no object")
         return body
 
