@@ -145,7 +145,7 @@ class AttemptLog:
         """Return the trigger as the record names it."""
         if self.drafts or attempt.id in self._drafted:
             return Condensation.Trigger.AHEAD
-        idle = self.run.wish.while_idle
+        idle = self.run.request.while_idle
         return Condensation.Trigger.IDLE if idle else Condensation.Trigger(attempt.trigger)
 
     @transaction.atomic

@@ -63,7 +63,7 @@ class ContextController:
         self.toolbox = toolbox
         self.provider = provider
         self.run, self.scale, self.audience = journal.run, journal.scale, journal.saver.audience
-        self.focus = self.run.wish.focus
+        self.focus = self.run.request.focus
         self._parts: TurnCondensing | None = None
         self._leaving = False
         self._reducing: asyncio.Task[condense.Reduction | None] | None = None
@@ -119,8 +119,8 @@ class ContextController:
         CondensingCancelled if the user cancelled a necessary condensation.
         """
         run, automatic = self.run, trigger is condense.Trigger.AUTO
-        if automatic and (wish := run.wishes.take()):
-            history = await self._fulfil(wish)
+        if automatic and (request := run.requests.take()):
+            history = await self._fulfil(request)
         if (window := self.provider.model.context_window) < run.profile.context_window:
             # The provider has named it, in its refusal of this request or of a summary's.
             run.profile.context_window = window
@@ -181,13 +181,13 @@ class ContextController:
         finally:
             parts.log.scope = None
 
-    async def _fulfil(self, wish: CondenseRequest) -> Sequence[condense.Message]:
+    async def _fulfil(self, request: CondenseRequest) -> Sequence[condense.Message]:
         """Condense as the user requested, and return the new history; failures are on record."""
         reviewer = (await self._condensing()).reviewer
-        self.focus, reviewer.by_hand = wish.focus, wish.review
+        self.focus, reviewer.by_hand = request.focus, request.review
         with contextlib.suppress(condense.CondenseError):
-            await self.condense_now(wish.scope)
-        self.focus, reviewer.by_hand = self.run.wish.focus, self.run.wish.review
+            await self.condense_now(request.scope)
+        self.focus, reviewer.by_hand = self.run.request.focus, self.run.request.review
         self.audience.publish(events.CondensingAwaited(False))
         return await self.journal.effective_history()
 

@@ -37,7 +37,7 @@ class SummaryReviewer:
         self.audience = journal.saver.audience
         self._taken_up: Review | None = None
         # True if a summary by hand is to be reviewed.
-        self.by_hand = self.run.wish.review
+        self.by_hand = self.run.request.review
         self._shows_all = False
         self._told, self._text = 0.0, ""
         self._answers = AnswerWait(self.saver)

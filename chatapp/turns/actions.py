@@ -108,8 +108,8 @@ async def send_and_hear(
     elif name != "condense":
         raise Refused(_("/{name} works on the page only. See /api/docs.", name=name))
     else:
-        wish = CondenseRequest(command.nonce, focus[:LONGEST_FOCUS])
-        run = await _begin(conversation, partial(start_condensing, conversation, wish))
+        request = CondenseRequest(command.nonce, focus[:LONGEST_FOCUS])
+        run = await _begin(conversation, partial(start_condensing, conversation, request))
     if run:
         return _hear(run.turn.pk, run.question)
     named = conversation.turns.unfinished().filter(nonce=command.nonce)
@@ -168,30 +168,30 @@ async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -
     await _begin(conversation, partial(turns_without_message.take_up, conversation, command))
 
 
-async def condense_now(conversation: Conversation, wish: CondenseRequest) -> None:
+async def condense_now(conversation: Conversation, request: CondenseRequest) -> None:
     """Condense by hand: in a new turn, or after the running turn's step; or raise Refused.
 
     A repeated nonce starts nothing.
     """
-    if await writing(_ask_to_condense)(conversation, wish):
+    if await writing(_ask_to_condense)(conversation, request):
         kind = TurnRequest.Kind.CONDENSE
-        channel.tell(hints.TurnRequested(conversation.pk, None, kind, wish.nonce))
+        channel.tell(hints.TurnRequested(conversation.pk, None, kind, request.nonce))
     else:
-        await _begin(conversation, partial(start_condensing, conversation, wish))
+        await _begin(conversation, partial(start_condensing, conversation, request))
 
 
-def _ask_to_condense(conversation: Conversation, wish: CondenseRequest) -> bool:
+def _ask_to_condense(conversation: Conversation, request: CondenseRequest) -> bool:
     """Request a condensation of the running turn; False if none runs, or one that condenses."""
     turn = conversation.turns.unfinished().answering().first()
     if turn is None or close_left_over(conversation):
         return False
-    check_condensing(conversation, wish.scope)
+    check_condensing(conversation, request.scope)
     return TurnRequest.objects.ask(
         TurnRequest.Kind.CONDENSE,
         conversation_id=conversation.pk,
         turn=turn.pk,
-        nonce=wish.nonce,
-        details=wish.to_json(),
+        nonce=request.nonce,
+        details=request.to_json(),
     )
 
 

@@ -129,8 +129,8 @@ class TurnEnd:
     """The end of a turn, with the error that the transcript shows, and its follow-ups.
 
     A condensation that ``was_put_off`` for this turn may begin by itself with the next one. With
-    the end, a job is enqueued for the follow-up: the ``wish`` that the turn has not carried out, or
-    the next message, which is sent after a turn that ``is_done``; ``follow`` may enqueue more.
+    the end, a job is enqueued for the follow-up: the ``request`` that was not carried out, or the
+    next message, which is sent after a turn that ``is_done``; ``follow`` may enqueue more.
     """
 
     turn: Turn
@@ -140,7 +140,7 @@ class TurnEnd:
     profile_at_fault: bool = False
     was_put_off: bool = True
     is_done: bool = False
-    wish: CondenseRequest | None = None
+    request: CondenseRequest | None = None
     follow: Callable[[], object] = list
 
     def looking(self) -> list[SqlStatement]:
@@ -171,15 +171,15 @@ class TurnEnd:
 
     def let_follow(self, waits: bool, asked: list[TurnRequest]) -> None:
         """Enqueue the follow-ups of the end, from the results of ``looking``."""
-        turn, wish = self.turn, self.wish
+        turn, request = self.turn, self.request
         if self.was_put_off:
             message_store.put_off(turn.conversation, False)
         if self.status != Turn.Status.SUCCEEDED or self.error:
             message_store.note_record(turn.conversation_id)
         if asked:
-            wish = CondenseRequest.from_json(asked[0].nonce, asked[0].details)
-        if waits or wish:
-            enqueue_next(turn, wish, is_done=self.is_done)
+            request = CondenseRequest.from_json(asked[0].nonce, asked[0].details)
+        if waits or request:
+            enqueue_next(turn, request, is_done=self.is_done)
         self.follow()
         transaction.on_commit(telemetry.turns.labels(self.status).inc)
 
@@ -208,9 +208,9 @@ def finish_turn(end: TurnEnd | None = None, /, **how: Any) -> bool:
         return bool(finished)
 
 
-def enqueue_next(turn: Turn, wish: CondenseRequest | None, *, is_done: bool) -> None:
-    """Enqueue the follow-up of a turn: the ``wish``, or the next message."""
-    said = {"nonce": str(wish.nonce), "details": wish.to_json()} if wish else None
+def enqueue_next(turn: Turn, request: CondenseRequest | None, *, is_done: bool) -> None:
+    """Enqueue the follow-up of a turn: the ``request``, or the next message."""
+    said = {"nonce": str(request.nonce), "details": request.to_json()} if request else None
     background_jobs.enqueue("follow_turn", turn=str(turn.pk), is_done=is_done, wish=said)
 
 
@@ -227,7 +227,7 @@ def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
         return None
     turn.conversation = conversations[0]
     try:
-        return read_run(turn.conversation, turn=turn, wish=read_request(turn))
+        return read_run(turn.conversation, turn=turn, request=read_request(turn))
     except Refused as reason:
         finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=str(reason))
     return None
@@ -245,38 +245,38 @@ def enqueue_turn(turn: Turn) -> None:
 
 def hand_over(
     turn: Turn,
-    wish: CondenseRequest | None = None,
+    request: CondenseRequest | None = None,
     *,
     enqueue: Callable[[Turn], None] = enqueue_turn,
 ) -> None:
     """Have another worker go on with a turn whose step is stored; one that waits does so alone.
 
-    The ``wish`` that the turn did not come to goes along.
+    The ``request`` that the turn has not carried out goes along.
     """
     with suppress(TurnEndedElsewhere), transaction.atomic():
         lock(Conversation, turn.conversation_id)
         turn.hand_over()
-        _give_back(turn, wish)
+        _give_back(turn, request)
         if not Turn.objects.asking().filter(pk=turn.pk).exists():
             enqueue(turn)
 
 
-def release(turn: Turn, wish: CondenseRequest | None = None) -> bool:
+def release(turn: Turn, request: CondenseRequest | None = None) -> bool:
     """Release a turn that waits for a person; return False if it goes on, or is lost.
 
-    The ``wish``, a request that the turn has not carried out, is released with it.
+    The ``request`` that the turn has not carried out is released with it.
     """
     with suppress(TurnEndedElsewhere), transaction.atomic():
         if turn.release():
-            _give_back(turn, wish)
+            _give_back(turn, request)
             return True
     return False
 
 
-def _give_back(turn: Turn, wish: CondenseRequest | None) -> None:
+def _give_back(turn: Turn, request: CondenseRequest | None) -> None:
     """Mark a request as not taken, for the next process that claims the turn."""
-    if wish:
-        turn.requests.filter(nonce=wish.nonce).update(taken_at=None)
+    if request:
+        turn.requests.filter(nonce=request.nonce).update(taken_at=None)
 
 
 def stop_unclaimed(conversation_id: uuid.UUID, named: uuid.UUID | None) -> bool:

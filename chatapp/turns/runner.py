@@ -187,12 +187,12 @@ class TurnTask:
     def cancel_condensing(self) -> None:
         """Cancel the condensation that runs or is to begin; a turn that waits for it goes on."""
         cancelled = self._loop is not None and self._loop.controller.cancel()
-        if not cancelled and self.run.wishes.take():
+        if not cancelled and self.run.requests.take():
             self.publish(events.CondensingAwaited(False))
 
-    def condense_soon(self, wish: CondenseRequest) -> None:
+    def condense_soon(self, request: CondenseRequest) -> None:
         """Condense after the step that runs, because somebody asked for it."""
-        if self.run.wishes.ask(wish):
+        if self.run.requests.ask(request):
             self.publish(events.CondensingAwaited())
 
     async def ended(self) -> None:
@@ -210,8 +210,8 @@ class TurnTask:
                 # All is answered: a stop comes too late for the turn.
                 await loop.controller.draft_ahead()
             return None
-        made = await loop.controller.condense_now(self.run.wish.scope)
-        if made is None or made.kind != "cleared" or self.run.wish.scope:
+        made = await loop.controller.condense_now(self.run.request.scope)
+        if made is None or made.kind != "cleared" or self.run.request.scope:
             return None
         # Its row stands in place of the output, perhaps far above the part on the screen.
         return noop(
@@ -228,9 +228,9 @@ class TurnTask:
             ending = replace(ending, turn=Turn.Status.INTERRUPTED, reason=self._reason)
         try:
             if settings.CLUSTER and self._reason and ending.at_safe_point:
-                await writing(hand_over)(self.run.turn, self.run.wishes.awaited)
+                await writing(hand_over)(self.run.turn, self.run.requests.awaited)
             elif ending.turn != Turn.Status.WAITING:
-                if not self.has_ended or self.run.wishes.awaited:
+                if not self.has_ended or self.run.requests.awaited:
                     ending = await writing(self._finish)(ending)
                 self.publish(_event_of(ending))
         finally:
@@ -242,13 +242,13 @@ class TurnTask:
         run, is_done = self.run, ending.turn == Turn.Status.SUCCEEDED and not ending.reached_limit
         # "Not now" during a turn in which nothing fell due is for the next turn.
         used = bool(self._loop and self._loop.controller.puts_off)
-        puts_off, wish = used or run.conversation.put_off, run.wishes.awaited
+        puts_off, request = used or run.conversation.put_off, run.requests.awaited
 
         def note() -> None:
             self.has_ended = True
             run.conversation.put_off &= not puts_off
-            if run.wishes.awaited is wish:
-                run.wishes.take()
+            if run.requests.awaited is request:
+                run.requests.take()
 
         def follow() -> None:
             """Have the conversation named after its first turn, and condensed after a long rest."""
@@ -266,7 +266,7 @@ class TurnTask:
             profile_at_fault=ending.profile_at_fault,
             was_put_off=puts_off,
             is_done=is_done,
-            wish=wish,
+            request=request,
             follow=follow,
         )
 
@@ -276,7 +276,7 @@ class TurnTask:
         try:
             if self.has_ended:
                 # Somebody asked for it as the last reply was stored.
-                enqueue_next(run.turn, run.wishes.take(), is_done=True)
+                enqueue_next(run.turn, run.requests.take(), is_done=True)
             elif not finish_turn(self._end(ending)):
                 log.warning("another process ended this turn, or took it over, as it ran here")
                 lost_turns.inc()

@@ -216,7 +216,7 @@ class RunningTurns:
             waits = task.waits_since or moment
             if moment - waits < RELEASED_AFTER:
                 continue
-            if await writing(lifecycle.release)(task.run.turn, task.run.wishes.awaited):
+            if await writing(lifecycle.release)(task.run.turn, task.run.requests.awaited):
                 task.leave("")
 
     def beat(self, anybody_gone: bool) -> float:

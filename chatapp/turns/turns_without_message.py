@@ -113,17 +113,19 @@ def _is_unanswered(last: Message) -> bool:
 
 
 @transaction.atomic(savepoint=False)
-def start_condensing(conversation: Conversation, wish: CondenseRequest) -> TurnContext | None:
+def start_condensing(conversation: Conversation, request: CondenseRequest) -> TurnContext | None:
     """Open the turn of a condensation by hand; None if it was requested before.
 
     Raises Refused if it can't begin.
     """
-    turn = open_condensing(conversation=conversation, nonce=wish.nonce)
+    turn = open_condensing(conversation=conversation, nonce=request.nonce)
     if turn is None:
         return None
-    check_condensing(conversation, wish.scope)
-    keep_request(turn, wish)
-    return read_run(message_store.read_conversation(turn.conversation_id), turn=turn, wish=wish)
+    check_condensing(conversation, request.scope)
+    keep_request(turn, request)
+    return read_run(
+        message_store.read_conversation(turn.conversation_id), turn=turn, request=request
+    )
 
 
 def start_idle(conversation_id: uuid.UUID) -> TurnContext | None:

@@ -71,10 +71,10 @@ class CondenseRequest:
 NO_REQUEST = CondenseRequest(uuid.UUID(int=0))
 
 
-def keep_request(turn: Turn, wish: CondenseRequest) -> None:
+def keep_request(turn: Turn, request: CondenseRequest) -> None:
     """Store a condensation by hand, for the process that will run its turn."""
     # Taken from the start: the turn was opened for this request.
-    columns = {"kind": TurnRequest.Kind.CONDENSE, "details": wish.to_json(), "taken_at": now()}
+    columns = {"kind": TurnRequest.Kind.CONDENSE, "details": request.to_json(), "taken_at": now()}
     TurnRequest.objects.create(turn=turn, nonce=turn.nonce, **columns)
 
 

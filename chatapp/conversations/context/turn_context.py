@@ -263,34 +263,34 @@ class CondenseRequests:
     awaited: CondenseRequest | None = None
     heard: set[uuid.UUID] = field(default_factory=set)
 
-    def ask(self, wish: CondenseRequest) -> bool:
+    def ask(self, request: CondenseRequest) -> bool:
         """Have it begin after the step; return False if it was made before."""
-        if wish.nonce in self.heard:
+        if request.nonce in self.heard:
             return False
-        self.heard.add(wish.nonce)
-        self.awaited = wish
+        self.heard.add(request.nonce)
+        self.awaited = request
         return True
 
     def take(self) -> CondenseRequest | None:
         """Return the condensation to begin now, None if none waits."""
-        wish, self.awaited = self.awaited, None
-        return wish
+        request, self.awaited = self.awaited, None
+        return request
 
 
 @dataclass(frozen=True, kw_only=True)
 class TurnContext(TurnSettings):
     """The settings of a running turn; changes since come too late, but for spending limits.
 
-    ``question`` is the message that began it, unless that took the place of another; ``wish`` is
-    the request of a turn that only condenses. ``wishes`` are requests made while it goes on.
+    ``question`` is the message that began it, unless that took the place of another; ``request`` is
+    the request of a turn that only condenses. ``requests`` are requests made while it goes on.
     ``zone`` is the time zone of the person who said something last, "" if unknown.
     """
 
     turn: Turn
     question: condense.Message | None = None
-    wish: CondenseRequest = NO_REQUEST
+    request: CondenseRequest = NO_REQUEST
     zone: str = ""
-    wishes: CondenseRequests = field(default_factory=CondenseRequests, compare=False, repr=False)
+    requests: CondenseRequests = field(default_factory=CondenseRequests, compare=False, repr=False)
 
     @property
     def asks_title(self) -> bool:
@@ -309,7 +309,7 @@ def read_run(
     *,
     turn: Turn,
     question: condense.Message | None = None,
-    wish: CondenseRequest = NO_REQUEST,
+    request: CondenseRequest = NO_REQUEST,
 ) -> TurnContext:
     """Return the context of a run in a conversation as it is now; raise Refused if none begins."""
     if conversation.deleted_at:
@@ -323,7 +323,7 @@ def read_run(
         preferences=preferences_of(conversation.owner, conversation.preferences),
         turn=turn,
         question=question,
-        wish=wish,
+        request=request,
         zone=turn.zone,
     )
     return run

@@ -200,8 +200,8 @@ def stop_turn(request: ApiRequest, pk: Pk, turn_pk: uuid.UUID) -> Turn:
 def condense_now(request: ApiRequest, pk: Pk, wanted: schemas.Condensing) -> Turn | None:
     """Begin a condensation, and show its turn; a running turn first finishes its step."""
     conversation = own_conversation(request, pk)
-    wish = CondenseRequest(wanted.nonce, wanted.focus, review=wanted.review)
-    async_to_sync(_apart)(actions.condense_now(conversation, wish))
+    asked = CondenseRequest(wanted.nonce, wanted.focus, review=wanted.review)
+    async_to_sync(_apart)(actions.condense_now(conversation, asked))
     return conversation.turns.filter(nonce=wanted.nonce).first()
 
 

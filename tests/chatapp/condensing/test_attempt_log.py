@@ -128,7 +128,7 @@ async def test_attempts_are_counted_as_the_record_names_them(
     assert isinstance(log.audience, RecordingAudience)
     assert len(log.audience.of(events.CondensingFellBack)) == 1
     assert [one.kind for one in log.audience.of(events.CondensingEnded)] == ["truncated"]
-    log = await log_in(AttemptLog, conversation, wish=replace(NO_REQUEST, while_idle=True))
+    log = await log_in(AttemptLog, conversation, request=replace(NO_REQUEST, while_idle=True))
     await condense_with(log, "S", trigger=condense.Trigger.MANUAL)
     log = await log_in(AttemptLog, conversation)
     with pytest.raises(condense.Vetoed):

@@ -107,7 +107,7 @@ async def test_what_a_person_asked_for_is_done_before_the_next_call(
     controller = await keeping.controller(
         NEAR, ScriptedSummarizer("<summary>It was said.</summary>")
     )
-    controller.run.wishes.ask(CondenseRequest(uuid.uuid4(), focus="the numbers"))
+    controller.run.requests.ask(CondenseRequest(uuid.uuid4(), focus="the numbers"))
     history = await keeping.fit(controller)
     assert history[0].is_summary
     attempt = await Condensation.objects.aget()
@@ -117,7 +117,7 @@ async def test_what_a_person_asked_for_is_done_before_the_next_call(
         "the numbers",
     )
     assert keeping.audience.of(events.CondensingAwaited) == [events.CondensingAwaited(False)]
-    assert (controller.run.wishes.take(), controller.focus) == (None, "")
+    assert (controller.run.requests.take(), controller.focus) == (None, "")
     with caplog.at_level(logging.DEBUG, "chatapp"):
         assert await controller.fit(history, AUTO) == history
     decided = r"\d+ tokens, \d+ % of 10000, threshold 100 % \(global\), 2 messages: not due"
@@ -141,7 +141,7 @@ async def test_what_a_person_asked_for_can_be_cancelled_from_the_first_moment(
     """Also while the vendor is asked how large the context is; the turn goes on."""
     provider = Counting()
     controller = await keeping.controller(NEAR, ScriptedSummarizer(), provider)
-    controller.run.wishes.ask(CondenseRequest(uuid.uuid4()))
+    controller.run.requests.ask(CondenseRequest(uuid.uuid4()))
     fitting = asyncio.create_task(keeping.fit(controller))
     await provider.asked.wait()
     assert controller.cancel()

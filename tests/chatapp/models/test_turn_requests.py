@@ -105,26 +105,26 @@ def test_whoever_claims_a_condensation_knows_what_it_is_of(
     """And nobody else is told of it: it is what the turn was opened for."""
     for number in range(6):
         say("user" if number % 2 == 0 else "assistant", f"No. {number}")
-    wish = CondenseRequest(uuid.uuid4(), "ships", review=True, scope=CondenseScope(1, 2))
+    request = CondenseRequest(uuid.uuid4(), "ships", review=True, scope=CondenseScope(1, 2))
     with override_settings(CLUSTER=not claimed):
-        run = turns_without_message.start_condensing(conversation, wish)
+        run = turns_without_message.start_condensing(conversation, request)
     assert run
     assert (run.turn.owner == "", run.turn.attempt) == (not claimed, int(claimed))
     turn = claim(run.turn.pk, int(claimed))
     assert turn
-    assert read_request(turn) == wish
+    assert read_request(turn) == request
     assert hear() == []
     assert Turn.objects.asking().count() == 0
     turn.wait()
     elsewhere(turn)
     (taken,) = crash_recovery.recover().taken
-    assert taken.wish == wish
+    assert taken.request == request
 
 
 @pytest.mark.django_db(transaction=True)
 def test_what_is_refused_leaves_no_request(conversation: Conversation) -> None:
     """As of a conversation in which there is nothing to condense."""
-    wish = CondenseRequest(uuid.uuid4())
+    request = CondenseRequest(uuid.uuid4())
     with pytest.raises(turns_without_message.Refused):
-        turns_without_message.start_condensing(conversation, wish)
+        turns_without_message.start_condensing(conversation, request)
     assert (Turn.objects.count(), TurnRequest.objects.count()) == (0, 0)

@@ -211,31 +211,31 @@ def test_a_job_that_was_lost_is_enqueued_again(conversation: Conversation) -> No
         assert [(one.pk, one.attempt) for one in enqueued] == [(turn.pk, 0)]
 
 
-def test_a_wish_goes_along_with_a_turn_that_leaves_its_process(waiting: Waiting) -> None:
+def test_a_request_goes_along_with_a_turn_that_leaves_its_process(waiting: Waiting) -> None:
     """Whoever claims it next condenses after the step, as was asked for; one that stays has it."""
-    wish = CondenseRequest(uuid.uuid4())
+    request = CondenseRequest(uuid.uuid4())
     TurnRequest.objects.ask(
         TurnRequest.Kind.CONDENSE,
         conversation_id=waiting.turn.conversation_id,
-        nonce=wish.nonce,
-        details=wish.to_json(),
+        nonce=request.nonce,
+        details=request.to_json(),
     )
     TurnRequest.objects.take([*TurnRequest.objects.all()])
-    assert not lifecycle.release(waiting.turn, wish)
+    assert not lifecycle.release(waiting.turn, request)
     assert not TurnRequest.objects.untaken([waiting.turn.pk])
     waiting.ask()
-    assert lifecycle.release(waiting.turn, wish)
+    assert lifecycle.release(waiting.turn, request)
     assert TurnRequest.objects.untaken([waiting.turn.pk])
     assert unclaimed() == []
-    assert not lifecycle.release(waiting.turn, wish)
+    assert not lifecycle.release(waiting.turn, request)
     mine = claim(waiting.turn.pk, 1)
     assert mine
     mine.go_on(Turn.Doing.CALLING)
     TurnRequest.objects.take([*TurnRequest.objects.all()])
     enqueued = list[Turn]()
-    lifecycle.hand_over(mine, wish, enqueue=enqueued.append)
+    lifecycle.hand_over(mine, request, enqueue=enqueued.append)
     assert TurnRequest.objects.untaken([mine.pk])
-    lifecycle.hand_over(mine, wish, enqueue=enqueued.append)
+    lifecycle.hand_over(mine, request, enqueue=enqueued.append)
     assert enqueued == [mine]
 
 

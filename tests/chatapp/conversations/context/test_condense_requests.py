@@ -234,10 +234,10 @@ SCOPES = (
 )
 
 
-@given(wish=st.builds(CondenseRequest, st.uuids(), st.text(), st.booleans(), SCOPES, st.booleans()))
-def test_a_request_to_condense_is_read_as_it_was_stored(wish: CondenseRequest) -> None:
+@given(made=st.builds(CondenseRequest, st.uuids(), st.text(), st.booleans(), SCOPES, st.booleans()))
+def test_a_request_to_condense_is_read_as_it_was_stored(made: CondenseRequest) -> None:
     """Whatever is to be condensed, and how."""
-    assert CondenseRequest.from_json(wish.nonce, wish.to_json()) == wish
+    assert CondenseRequest.from_json(made.nonce, made.to_json()) == made
 
 
 def test_only_a_condensation_was_opened_for_a_request(conversation: Conversation) -> None:
