@@ -16,7 +16,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent import events
-from chatapp.conversations.composer.slash_commands import bring, built_in
+from chatapp.conversations.composer.slash_commands import built_in, expand
 from chatapp.conversations.context.condense_requests import LONGEST_FOCUS, CondenseRequest
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import BackgroundDraft, Conversation, Question, Turn, TurnRequest, message_store
@@ -54,8 +54,8 @@ async def send_message(
     as after a lost connection.
     """
     try:
-        brought = await bring(conversation, command.text, strict=not command.literal)
-        return await _begin(conversation, partial(start_message, conversation, command, brought))
+        expanded = await expand(conversation, command.text, strict=not command.literal)
+        return await _begin(conversation, partial(start_message, conversation, command, expanded))
     except (Busy, Unclear) as refusal:
         # It can wait for the running turn, and for others to end; an unclear one may be known.
         beyond = isinstance(refusal, TooManyTurns)
@@ -72,7 +72,7 @@ async def _queue(
     if state == "known" or (state == "idle" and not for_others):
         return state == "known"
     # An unclear command is refused now, while its sender is there.
-    await bring(conversation, command.text, strict=not command.literal)
+    await expand(conversation, command.text, strict=not command.literal)
     if await writing(close_left_over)(conversation):
         return False
     queue = partial(message_queue.queue_message, for_others=for_others)
@@ -139,7 +139,7 @@ async def change_queued(conversation: Conversation, command: incoming_frames.Cha
             remove = writing(message_queue.remove_queued)
             await remove(conversation=conversation, nonce=command.nonce)
         else:
-            await bring(conversation, command.text, strict=not command.literal)
+            await expand(conversation, command.text, strict=not command.literal)
             change = writing(message_queue.change_queued)
             await change(conversation=conversation, nonce=command.nonce, text=command.text)
         channel.tell(hints.QueueChanged(conversation.pk))
@@ -155,8 +155,10 @@ async def send_queued(conversation: Conversation, command: incoming_frames.SendQ
     elif await writing(message_queue.send_next)(conversation, nonce):
         await stop(conversation.pk)
     else:
-        brought = await bring(conversation, row.text, strict=False)
-        await running_turns.begin(partial(message_queue.start_queued, conversation, nonce, brought))
+        expanded = await expand(conversation, row.text, strict=False)
+        await running_turns.begin(
+            partial(message_queue.start_queued, conversation, nonce, expanded)
+        )
         channel.tell(hints.QueueChanged(conversation.pk))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import OperationalError
 
 from chatapp.condensing import background_drafts, draft_writer
-from chatapp.conversations.composer.slash_commands import bring
+from chatapp.conversations.composer.slash_commands import expand
 from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import Conversation, Turn
@@ -54,9 +54,9 @@ async def send_next(conversation: Conversation, is_done: bool) -> TurnContext | 
     row = await reading(message_queue.find_next)(conversation, after_failure=not is_done)
     if row is None:
         return None
-    brought = await bring(conversation, row.text, strict=False)
+    expanded = await expand(conversation, row.text, strict=False)
     return await running_turns.begin(
-        partial(message_queue.start_queued, conversation, row.nonce, brought)
+        partial(message_queue.start_queued, conversation, row.nonce, expanded)
     )
 
 

@@ -5,7 +5,7 @@ import uuid
 from django.db import transaction
 from django.utils import timezone
 
-from chatapp.conversations.composer.attachments import Brought, find_attachments
+from chatapp.conversations.composer.attachments import Expansion, find_attachments
 from chatapp.conversations.context.sizes import COUNTER
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.conversations.conversations import check_message
@@ -23,21 +23,21 @@ MOST_QUEUED = 20
 
 @transaction.atomic(savepoint=False)
 def start_queued(
-    conversation: Conversation, nonce: uuid.UUID, brought: Brought
+    conversation: Conversation, nonce: uuid.UUID, expanded: Expansion
 ) -> TurnContext | None:
     """Open the turn of the queued message with this nonce; None if it waits no longer.
 
-    The content that its text has ``brought`` goes with it, unless the text was changed since.
-    Raises Refused if it can't begin.
+    The expansion of its text goes with it, unless the text was changed since. Raises Refused if it
+    can't begin.
     """
     row = find_queued(conversation, nonce)
     if row is None:
         return None
-    if brought.text != row.text:
-        brought = Brought(row.text, (), COUNTER.count(row.text))
+    if expanded.text != row.text:
+        expanded = Expansion(row.text, (), COUNTER.count(row.text))
     attached = tuple([uuid.UUID(one) for one in row.attachments])
     command = SendMessage(row.text, row.nonce, attachments=attached, zone=row.zone)
-    run = start_message(message_store.read_conversation(conversation.pk), command, brought)
+    run = start_message(message_store.read_conversation(conversation.pk), command, expanded)
     remove_queued(conversation=conversation, nonce=row.nonce)
     return run
 

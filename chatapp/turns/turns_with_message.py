@@ -7,7 +7,7 @@ from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.annotated_blocks import environment_block, forgotten_by, names_of
 from chatapp.conversations import forgotten_passages
 from chatapp.conversations.composer.attachments import (
-    Brought,
+    Expansion,
     attached_to,
     check_sight,
     take_attachments,
@@ -26,13 +26,13 @@ from chatapp.turns.lifecycle import busy, locked_for_new_turn, new_turn
 
 
 def start_message(
-    conversation: Conversation, command: SendMessage, brought: Brought
+    conversation: Conversation, command: SendMessage, expanded: Expansion
 ) -> TurnContext | None:
-    """Store a message and open its turn; return None if its nonce was here before.
+    """Store a message and open its turn; return None if its nonce is known.
 
-    The content that its text has ``brought`` becomes part of the message; so do attachments,
-    surroundings and recalled passages. An earlier message that it ``replaces`` is set aside as a
-    version. The title comes from the first message. Raises Refused if it can't begin.
+    The expansion of its text becomes part of the message; so do attachments, surroundings and
+    recalled passages. An earlier message that it ``replaces`` is set aside as a version. The title
+    comes from the first message. Raises Refused if it can't begin.
     """
     text, replaces = command.text, command.replaces
     with locked_for_new_turn(conversation, command.nonce) as locked:
@@ -40,8 +40,8 @@ def start_message(
             return None
         if command.queued and locked.has_queued:
             raise busy()
-        if brought.blocks:
-            check_sight(locked.profile, brought.blocks)
+        if expanded.blocks:
+            check_sight(locked.profile, expanded.blocks)
         beside = attached_to(locked, replaces, command.drops) if replaces is not None else []
         if command.attachments:
             beside += take_attachments(locked, command.attachments)
@@ -62,8 +62,8 @@ def start_message(
         around = (*forgets, *recalls)
         if surroundings:
             around = (environment_block(surroundings), *around)
-        message = condense.Message("user", (*around, *words, *brought.blocks, *blocks))
-        tokens = brought.tokens + sizes.COUNTER.count(around) + sum([more for _, more in beside])
+        message = condense.Message("user", (*around, *words, *expanded.blocks, *blocks))
+        tokens = expanded.tokens + sizes.COUNTER.count(around) + sum([more for _, more in beside])
         title = "" if locked.title else title_of(message.words or names_of(blocks))
         key, columns = locked.next_message, {"tokens": tokens, "turn": turn}
         row = message_store.new_row(locked.pk, message, seq, key, **columns)

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 
 import condense
-from chatapp.conversations.composer.attachments import Brought
+from chatapp.conversations.composer.attachments import Expansion
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import Conversation, Turn, message_store
 from chatapp.page.live.incoming_frames import SendMessage, TakeUp
@@ -28,7 +28,7 @@ def send(
     """Send a message, and return what begins, if it does."""
     command = SendMessage(text, nonce or uuid.uuid4(), **said)
     with transaction.atomic():
-        return turns_with_message.start_message(conversation, command, Brought(text, (), tokens))
+        return turns_with_message.start_message(conversation, command, Expansion(text, (), tokens))
 
 
 def ask(conversation: Conversation, text: str = "Why?", **said: Any) -> Turn:
@@ -98,7 +98,7 @@ def queue(conversation: Conversation, nonce: uuid.UUID | None = None) -> bool:
 
 def send_queued(conversation: Conversation, nonce: uuid.UUID) -> TurnContext | None:
     """Send a message that waits."""
-    return message_queue.start_queued(conversation, nonce, Brought(""))
+    return message_queue.start_queued(conversation, nonce, Expansion(""))
 
 
 def stop_unclaimed(turn: Turn) -> bool:

@@ -51,8 +51,8 @@ _UNREADABLE = {
 Weighed = tuple[condense.Block, int]
 
 
-class Brought(NamedTuple):
-    """The blocks for the command and the paths in a ``text``, with the tokens of both."""
+class Expansion(NamedTuple):
+    """A message's ``text`` with the blocks of its command and paths, and the tokens of all."""
 
     text: str
     blocks: Sequence[condense.Block] = ()

@@ -10,7 +10,7 @@ import condense
 from chatapp.agent.annotated_blocks import command_block
 from chatapp.agent.async_tasks import compute
 from chatapp.agent.errors import ToolError
-from chatapp.conversations.composer.attachments import Brought
+from chatapp.conversations.composer.attachments import Expansion
 from chatapp.conversations.composer.mentions import added_by, missing_in
 from chatapp.conversations.context.sizes import COUNTER
 from chatapp.conversations.conversations import check_message, start_conversation
@@ -80,7 +80,7 @@ def saved_commands(owner: User) -> dict[str, SlashCommand]:
     return {row.name: read_command(row.name, row.text) for row in rows}
 
 
-async def bring(conversation: Conversation, text: str, *, strict: bool) -> Brought:
+async def expand(conversation: Conversation, text: str, *, strict: bool) -> Expansion:
     """Return the blocks for the command and the paths in a message.
 
     An unclear command or path is text, or raises Unclear if ``strict``. Raises Refused if the
@@ -99,7 +99,7 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> Broug
     )
     if conversation.has_meanings or forgets:
         await embed_question(conversation.pk, text, unasked=True)
-    return Brought(text, tuple(blocks), tokens)
+    return Expansion(text, tuple(blocks), tokens)
 
 
 def _directive_in(conversation: Conversation, text: str, *, strict: bool) -> list[condense.Block]:

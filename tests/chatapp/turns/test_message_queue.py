@@ -190,9 +190,9 @@ def test_what_an_earlier_text_brought_does_not_go_with_a_later_one(
     turn, nonce = ask(conversation), uuid.uuid4()
     assert message_queue.queue_message(conversation, SendMessage("Read @a.py", nonce))
     end(turn)
-    brought = attachments.Brought("Read @a.py", (condense.TextBlock("print()"),), 9)
+    expanded = attachments.Expansion("Read @a.py", (condense.TextBlock("print()"),), 9)
     message_queue.change_queued(conversation=conversation, nonce=nonce, text="Never mind")
-    begun = message_queue.start_queued(conversation, nonce, brought)
+    begun = message_queue.start_queued(conversation, nonce, expanded)
     assert begun
     assert begun.question
     assert begun.question.text == "Never mind"

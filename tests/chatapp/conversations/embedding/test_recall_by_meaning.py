@@ -18,7 +18,7 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp.conversations import conversations, forgotten_passages
-from chatapp.conversations.composer.slash_commands import bring
+from chatapp.conversations.composer.slash_commands import expand
 from chatapp.conversations.embedding import vectors
 from chatapp.conversations.embedding.vectors import asked
 from chatapp.conversations.toolbox.history_search import StoredHistory, StoredRecall
@@ -200,7 +200,7 @@ def test_a_request_to_forget_offers_what_it_may_mean(
     for text in ("Forget my wage.", "Go on.", "Forget the planet Mars."):
         own = Conversation.objects.get(pk=hidden.pk)
         own.has_meanings = is_hidden
-        async_to_sync(bring)(own, text, strict=False)
+        async_to_sync(expand)(own, text, strict=False)
         end(ask(own, text), "I see.")
     rows = [*hidden.messages.questions().filter(turn__isnull=False).order_by("seq")]
     assert "Forget: …" in message_store.to_engine(rows[0]).text

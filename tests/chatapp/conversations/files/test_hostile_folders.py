@@ -184,9 +184,9 @@ def test_no_message_and_no_prompt_has_a_word_of_it(spoilt: tuple[Conversation, P
     """A path in a message is refused with a sentence, or text where it is sent once more."""
     conversation, secret = spoilt
     with pytest.raises(Refused, match=REFUSED):
-        async_to_sync(slash_commands.bring)(conversation, "See @key.py", strict=True)
+        async_to_sync(slash_commands.expand)(conversation, "See @key.py", strict=True)
     for text in ("See @key.py", "/steal"):
-        assert async_to_sync(slash_commands.bring)(conversation, text, strict=False).blocks == ()
+        assert async_to_sync(slash_commands.expand)(conversation, text, strict=False).blocks == ()
     told = terms_with(conversation, Profile(owner=conversation.owner)).system
     conversation.owner.preferences.environment_details = True
     told += describe_surroundings(conversation, "", preferences_of(conversation.owner))
@@ -400,8 +400,10 @@ def test_no_upload_and_no_mention_wins_a_race_for_a_folder(
         for number in range(100):
             upload = {"files": SimpleUploadedFile(f"{number}.txt", b"new")}
             stored.add(browser.post(address, upload, headers=HTMX).status_code)
-            brought = async_to_sync(slash_commands.bring)(conversation, "See @key.py", strict=False)
-            said += str(brought.blocks)
+            expanded = async_to_sync(slash_commands.expand)(
+                conversation, "See @key.py", strict=False
+            )
+            said += str(expanded.blocks)
     assert SECRET not in said
     assert everything(secret) == before
     # At times the folder was there.
