@@ -117,14 +117,14 @@ ALLOWED_HOSTS = read_list(
 if PUBLIC_URL:
     ALLOWED_HOSTS = [*ALLOWED_HOSTS, PUBLIC.netloc.removesuffix(f":{PUBLIC.port}")]
 
-# Whether a user's profile may name an address on this machine or in its network, as local models
+# True if a user's profile may name an address on this machine or in its network, as local models
 # have; by default only where nobody else can reach the server.
 ALLOW_PRIVATE_ADDRESSES = read_flag(
     "ALLOW_PRIVATE_ADDRESSES", default={HOST, *ALLOWED_HOSTS} <= LOCAL_HOSTS
 )
 
-# Whether the agent may run commands, where a user lets it, and MCP servers may be some: in
-# bubblewrap where that is installed, otherwise with all that the server's own user may do.
+# True if the agent may run commands, where a user lets it, and MCP servers may be commands: in
+# bubblewrap where that is installed, otherwise with all rights of the server's own user.
 ALLOW_COMMANDS = read_flag("ALLOW_COMMANDS", default=False)
 
 # /metrics is for requests with this token, or for everybody; otherwise it is not there.

@@ -69,7 +69,7 @@ class ContextController:
         self._reducing: asyncio.Task[condense.Reduction | None] | None = None
         self._declined = False
         self._may_count = True
-        # Whether an automatic condensation was put off until the next turn.
+        # True if an automatic condensation was put off until the next turn.
         self.puts_off = False
 
     async def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:

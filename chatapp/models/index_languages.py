@@ -17,8 +17,8 @@ Form = tuple[str, bool]
 # Nobody sees the text of a marker, but where it has the summary of a part.
 PART = '"## Conversation Summary\\n'
 
-# What a tsvector takes: characters of a word, places of one word, and bytes of all. A place after
-# the last one counts from the first again, so that what follows each other still does.
+# Limits of a tsvector: characters of a word, places of one word, and bytes of all. Places after the
+# last one are counted from the first again, so that neighbours stay neighbours.
 LONGEST_WORD, PLACES, LAST_PLACE, MOST_BYTES = 500, 255, 16_383, 1_000_000
 
 

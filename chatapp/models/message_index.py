@@ -83,7 +83,7 @@ _LIST = """
         ORDER BY i.rowid DESC LIMIT %s
     ) AS found
 """
-# Whether a word as it is written is in more messages than are wanted.
+# True if a word as it is written is in more messages than are wanted.
 _PROBE = """
     SELECT {place} FROM (
         SELECT rowid FROM chatapp_message_index i WHERE {match} AND rowid BETWEEN %s AND %s

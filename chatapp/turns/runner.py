@@ -286,7 +286,7 @@ class TurnTask:
         return ending if run.turn.condenses else replace(ending, on_record=True)
 
 
-# Whether a turn waits for a person after an event.
+# True if a turn waits for a person after an event.
 _WAITS = {
     events.PersonAsked: True,
     events.ReviewAsked: True,

@@ -36,7 +36,7 @@ class BuiltIn:
     name: str
     description: Promise
     hint: Promise | str = ""
-    # Whether it means something before there is a conversation.
+    # True if it also works before there is a conversation.
     anywhere: bool = False
 
 

@@ -41,7 +41,7 @@ class TurnView:
         # The id of the turn that runs, or "".
         self.turn = ""
         self.status = ""
-        # Whether the turn waits for a person's answer.
+        # True while the turn waits for a person's answer.
         self.waits = False
         self._sent_status: outgoing_frames.Frame | None = None
         self.condensing: CondensingStatus | None = None
@@ -56,7 +56,7 @@ class TurnView:
         # The size of the context in the newest panel, in tokens.
         self._shown_size: int | None = None
         self._row = NewestRow(conversation_id, watchers)
-        # Whether the newest message ends the turn; its row is shown when the turn has ended.
+        # True if the newest message ends the turn; its row is shown when the turn has ended.
         self._is_final_reply = False
         self._unsaved: list[tuple[str, str]] = []
         # Panels are read and sent one at a time: an older one never replaces a newer one.

@@ -25,8 +25,8 @@ from condense import noop, say
 # Bytes, unpacked, of a file, of one whose messages are all held until its end, and of a line and
 # between two messages; more is no transcript, or a trap.
 LARGEST, MOST_HELD, MAX_GAP = 256 << 20, 128 << 20, 64 << 20
-# What an item is left out for: so many values and names, or bytes of text in all or in one of them,
-# in which an image has room. What an item takes besides.
+# The largest item: its values and names, bytes of all its texts, and of one of them, in which an
+# image has room. Bytes that an item counts besides.
 MOST_VALUES, MOST_TEXT, LONGEST_TEXT, BESIDES = 1_000_000, 64 << 20, 28 << 20, 1_000
 # Bytes that the parser takes at once. It copies a text of which only a part is there at each of
 # them, and holds up all other threads for the time that their values take.

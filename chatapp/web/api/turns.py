@@ -126,7 +126,7 @@ class Teller:
     def __init__(self, conversation: uuid.UUID) -> None:
         self._conversation = conversation
         self._calls: dict[str, condense.ToolUseBlock] = {}
-        # Whether there is text that is part of no message yet.
+        # True if there is text that is part of no message yet.
         self._said = False
         # The newest message that was sent.
         self._seq = 0

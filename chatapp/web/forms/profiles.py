@@ -278,7 +278,7 @@ class ProfileForm(ThresholdChoice):
         profile = self.instance
         profile.context_window = profile.context_window or SAFE_WINDOW
         profile.max_output = TRIED_OUTPUT
-        # Whether it sees any is to be found out.
+        # The test finds out if the model sees images.
         profile.text_only = False
         self._set_key()
         return profile
