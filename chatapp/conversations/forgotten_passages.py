@@ -25,9 +25,9 @@ from chatapp.models.message_index import visible_text
 from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
 
-# Characters of what is forgotten at once by a button; words by which a passage of it is looked for,
-# passages in one statement, and messages that are looked at.
-LONGEST, TELLING, TOGETHER, MOST = 50_000, 8, 100, 100
+LONGEST = 50_000  # characters that a button forgets at once
+TELLING, TOGETHER = 8, 100  # words by which a passage is searched; passages in one statement
+MOST = 100  # messages that are searched
 # Stands for the key of a message that is not stored yet.
 _NEW = 0
 

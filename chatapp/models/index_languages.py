@@ -17,9 +17,10 @@ Form = tuple[str, bool]
 # Nobody sees the text of a marker, but where it has the summary of a part.
 PART = '"## Conversation Summary\\n'
 
-# Limits of a tsvector: characters of a word, places of one word, and bytes of all. Places after the
-# last one are counted from the first again, so that neighbours stay neighbours.
-LONGEST_WORD, PLACES, LAST_PLACE, MOST_BYTES = 500, 255, 16_383, 1_000_000
+# Limits of a tsvector. Places after the last one are counted from the first again, so that
+# neighbours stay neighbours.
+LONGEST_WORD, MOST_BYTES = 500, 1_000_000  # characters of a word, bytes of all
+PLACES, LAST_PLACE = 255, 16_383  # places of one word
 
 
 @dataclass(frozen=True, slots=True)

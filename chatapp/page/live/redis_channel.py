@@ -34,9 +34,10 @@ TURN, HINTS, WAKE = "palimpsest:turn:", "palimpsest:hints", "palimpsest:wake:"
 MOST_HINTS = 10_000
 # Entries of a turn from one keyframe to the next.
 KEYFRAME_AFTER = 64
-# Seconds: between two writes, and two reads, each of which takes all that came meanwhile; before a
-# new try, to wait for news, for an answer, and for which a turn that says nothing is kept.
-SHORTEST, AGAIN, BLOCK, ANSWER, KEPT = 0.03, 0.5, 5.0, 10.0, 3600
+# Seconds between two writes, and two reads, each of which takes all that came meanwhile.
+SHORTEST = 0.03
+AGAIN, BLOCK, ANSWER = 0.5, 5.0, 10.0  # seconds before a new try, for news, for an answer
+KEPT = 3600  # seconds for which a turn without events is kept
 
 Entry = tuple[bytes, dict[bytes, bytes]]
 

@@ -22,12 +22,13 @@ from chatapp.models.database import go_on
 from chatapp.records.transfer import Problem, Unusable
 from condense import noop, say
 
-# Bytes, unpacked, of a file, of one whose messages are all held until its end, and of a line and
-# between two messages; more is no transcript, or a trap.
-LARGEST, MOST_HELD, MAX_GAP = 256 << 20, 128 << 20, 64 << 20
-# The largest item: its values and names, bytes of all its texts, and of one of them, in which an
-# image has room. Bytes that an item counts besides.
-MOST_VALUES, MOST_TEXT, LONGEST_TEXT, BESIDES = 1_000_000, 64 << 20, 28 << 20, 1_000
+# Unpacked bytes; more is no transcript, or a trap.
+LARGEST = 256 << 20  # of a file
+MOST_HELD = 128 << 20  # of a file whose messages are all held until its end
+MAX_GAP = 64 << 20  # of a line, and between two messages
+# The largest item.
+MOST_VALUES, BESIDES = 1_000_000, 1_000  # values and names; bytes that it counts besides
+MOST_TEXT, LONGEST_TEXT = 64 << 20, 28 << 20  # bytes of all its texts, and of one: an image fits
 # Bytes that the parser takes at once. It copies a text of which only a part is there at each of
 # them, and holds up all other threads for the time that their values take.
 PARSED_AT_ONCE = 256 << 10

@@ -30,8 +30,8 @@ from condense import noop, say
 
 log = logging.getLogger(__name__)
 
-# Seconds to open and to list, to answer or at least to say how far it is, in all, and to close.
-OPENING, SILENCE, LONGEST, CLOSING = 30.0, 120.0, 1_800.0, 10.0
+OPENING, CLOSING = 30.0, 10.0  # seconds to open and to list, and to close
+SILENCE, LONGEST = 120.0, 1_800.0  # seconds without a sign of progress, and of a whole call
 # Seconds between two signs of progress that are shown.
 PROGRESS_PAUSE = 0.25
 # Seconds for which a listing is believed: a server may become another meanwhile.
