@@ -11,8 +11,8 @@ from django.db import IntegrityError, transaction
 
 from chatapp.agent.ports import Model, Provider
 from chatapp.models import Preferences, Profile, ServerSettings
+from chatapp.models.account_deletions import people
 from chatapp.models.database import lock, select, writing
-from chatapp.models.deletions import people
 from chatapp.models.profiles import KeySource, server_key
 from chatapp.project.network import Guard
 from chatapp.providers import create_provider, provider_specs

@@ -1,13 +1,13 @@
 """Models: everything that is stored, by theme."""
 
 from chatapp.models.access_tokens import ApiToken, Invitation, Share, SignInToken
+from chatapp.models.account_deletions import Deletion
 from chatapp.models.audit import AuditEntry
 from chatapp.models.background_drafts import BackgroundDraft
 from chatapp.models.calls import DraftPiece, Fragment, Manifest, ModelCall, ToolRun
 from chatapp.models.client_conversations import ClientConversation, HistoryLink
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation, Folder
-from chatapp.models.deletions import Deletion
 from chatapp.models.import_runs import ImportRun
 from chatapp.models.mcp_servers import McpServer
 from chatapp.models.meanings import Meanings, MessageMeaning

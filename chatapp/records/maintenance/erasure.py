@@ -24,9 +24,9 @@ from django.db.models import F
 from chatapp.conversations.files.checkpoints import Checkpoints
 from chatapp.conversations.files.storage_use import folders_of
 from chatapp.models import AuditEntry, Conversation, Deletion, ImportRun, audit, message_index
+from chatapp.models.account_deletions import people
 from chatapp.models.database import execute, is_shared, lock, now, piece
 from chatapp.models.databases import tables
-from chatapp.models.deletions import people
 from chatapp.operations.errors import BadArchive
 from chatapp.project.sentences import translate as _
 

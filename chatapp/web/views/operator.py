@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatapp.accounts import invitations, users
 from chatapp.models import Invitation, Profile, ServerSettings
-from chatapp.models.deletions import people
+from chatapp.models.account_deletions import people
 from chatapp.project.sentences import translate
 from chatapp.turns import actions
 from chatapp.web.forms.server_settings import ServerSettingsForm
