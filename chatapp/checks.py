@@ -286,7 +286,7 @@ def check_redis(url: str) -> Iterator[CheckMessage]:
     try:
         with Redis.from_url(url, socket_timeout=SERVER_TIMEOUT) as server:
             found = [*check_kind(server.info())] or [*_check_use(server)]
-    # An address may also name a version of TLS that there is not.
+    # An address may also name an unknown version of TLS.
     except (RedisError, ValueError) as error:
         text = _("REDIS_URL can't be used: {reason}.", reason=_line(error))
         if isinstance(error, AuthenticationError):

@@ -31,8 +31,8 @@ DATA_DIR = make_folder("DATA_DIR", read_folder("DATA_DIR", default_data_folder()
 # The agent's tools work in one folder per conversation, below this one.
 WORKSPACES_ROOT = read_folder("WORKSPACES_ROOT", DATA_DIR / "workspaces")
 
-# Of the folders there, those that every user may choose; others belong to one user (users/NUMBER),
-# to one conversation, or to the superusers.
+# Folders there that every user may choose; others belong to one user (users/NUMBER), to one
+# conversation, or to the superusers.
 SHARED_WORKSPACES = read_names("SHARED_WORKSPACES")
 
 # Files that go with one message, megabytes of each, and pixels along an image's longer side:
@@ -158,7 +158,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    # A page of theirs says when a session began.
+    # allauth's page of sessions says when one began.
     "django.contrib.humanize",
     "django.forms",
     "allauth",
@@ -278,7 +278,7 @@ SOCIALACCOUNT_PROVIDERS = {
     }
 }
 
-# Where pages come over TLS, no cookie goes without.
+# If pages come over TLS, cookies are sent over TLS only.
 SESSION_COOKIE_SECURE = BEHIND_TLS or any(one.startswith("https") for one in CSRF_TRUSTED_ORIGINS)
 CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = SESSION_COOKIE_SECURE
 
@@ -293,7 +293,7 @@ LOG_LEVEL = read_text("LOG_LEVEL", "INFO").upper()
 if LOG_LEVEL not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
     raise BadEnvironment(f"LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR, not {LOG_LEVEL!r}.")
 
-# How lines look: text for people, or an object of JSON each for programs that collect them.
+# The form of log lines: text for people, or an object of JSON each for programs that collect them.
 LOG_FORMAT = read_text("LOG_FORMAT", "text").lower()
 if LOG_FORMAT not in {"text", "json"}:
     raise BadEnvironment(f"LOG_FORMAT must be text or json, not {LOG_FORMAT!r}.")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO
 
 _FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# On the way a folder need not be readable.
+# A folder on the way need not be readable.
 _STEP = _FLAGS | getattr(os, "O_PATH", os.O_RDONLY)
 
 

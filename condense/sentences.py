@@ -12,7 +12,7 @@ from typing import Any, Self, override
 # A template is words and such fields; one that is read from a file may be anything.
 _FIELD = re.compile(r"\{(\w+)(?:!r)?(?::(?:,|\.0%|\.\d\d?))?\}")
 _TEMPLATE = re.compile(rf"(?:[^{{}}]|\{{\{{|\}}\}}|{_FIELD.pattern})*")
-# No longer number fits into every database, and no infinity into JSON.
+# A longer number fits into no database, and infinity into no JSON.
 _LARGEST = 2**63
 
 
@@ -59,7 +59,7 @@ class Sentence(str):
         match data:
             case {"template": str(template), "values": dict(values)}:
                 fields = _FIELD.findall(template)
-                # Filling it in can neither reach into a value nor write one twice.
+                # Filling it in can neither read inside a value nor write one twice.
                 if not values or (_TEMPLATE.fullmatch(template) and len(fields) == len({*fields})):
                     with suppress(LookupError, TypeError, ValueError):
                         return cls(template, {name: _read(one) for name, one in values.items()})

@@ -35,14 +35,14 @@ from chatapp.project.languages import reader_of
 
 log = logging.getLogger(__name__)
 
-# Within which an OpenID provider has to answer.
+# Seconds within which an OpenID provider has to answer.
 OPENID_TIMEOUT = 10
 
 # The provider's id of a person, as far as the column has room, and its claims about them.
 SUBJECT = re.compile(r"[!-~]{1,191}")
 TEXT_CLAIMS = ("email", "preferred_username", "name", "given_name", "family_name")
 LONGEST_ADDRESS = 254
-# Scripts that are written together, as Unicode's names of their characters begin.
+# Scripts whose signs belong together, by the beginnings of Unicode's names.
 EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"}
 # Mails of each kind to one user: all of them hold the same link.
 MAILS_AN_HOUR, HOUR = 5, 3600

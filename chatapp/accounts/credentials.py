@@ -84,7 +84,7 @@ def redeem_sign_in_token(*, token: str) -> User | None:
     holder = holder_of_sign_in_token(token=token)
     if holder is None:
         return None
-    # Two may hold it, and one may use it.
+    # Two people may hold it, and one may use it.
     lock(User, holder.pk)
     return holder if _usable(token).update(used_at=timezone.now()) else None
 

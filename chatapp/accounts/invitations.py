@@ -13,7 +13,7 @@ from chatapp.models import Invitation
 from chatapp.models.database import now
 
 LIFETIME = timedelta(days=7)
-# Where a session keeps the token of the invitation that its browser came with.
+# The session's key for the token of the invitation that its browser came with.
 HELD = "invitation"
 
 

@@ -13,7 +13,7 @@ from chatapp.providers import provider_specs
 def shareable(operator: User) -> QuerySet[Profile]:
     """Return the profiles that an operator may share or unshare: their own and shared ones."""
     own = Q(owner=operator) | Q(is_shared=True)
-    # Everybody has the sample.
+    # Everybody has the sample already.
     keyed = [spec.name for spec in provider_specs().values() if spec.needs_key]
     found = Profile.objects.filter(own, origin=None, provider__in=keyed)
     return found.select_related("owner").order_by("name", "pk")

@@ -12,7 +12,7 @@ from django.http.response import HttpResponseBase
 from chatapp.project import logs
 from chatapp.project.sentences import translate as _
 
-# Seconds; how exactly it is noted, so that hardly a page has to wait for a write.
+# Seconds between two notes of a visit, so that few pages need a write.
 VISIT_PRECISION = 600
 
 
@@ -26,7 +26,7 @@ def note_visits(
         if key and request.user.is_authenticated:
             logs.note(user=request.user.pk)
             if caches["visits"].add(key, True, VISIT_PRECISION):
-                # On a full disk the page can be read still.
+                # On a full disk the page can still be read.
                 with suppress(OperationalError):
                     UserSession.objects.create_from_request(request)
         return get_response(request)

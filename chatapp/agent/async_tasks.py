@@ -6,8 +6,7 @@ from weakref import WeakSet
 
 import condense
 
-# Characters that are gone through in less time than the way to a thread and back takes, and those
-# that a block is worth.
+# Characters that take less time than a way to a thread and back, and those that a block counts as.
 BRIEF, BLOCK = 16_000, 100
 
 
@@ -51,7 +50,7 @@ async def compute[**P, T](
     return await asyncio.to_thread(work, *args, **options)
 
 
-# Seconds between two pieces of a text: it reads as flowing, and a fast model's come in batches …
+# Seconds between two pieces of a text, so that it reads as flowing and a fast model's are joined …
 SHORTEST = 1 / 15
 # … and longer where many texts are written: all of them together get this many pieces a second.
 ALL_PIECES = 800

@@ -96,7 +96,7 @@ class AgentLoop(ABC):
             await self._tell()
             if self._history and self._history[-1].tool_uses:
                 self.audience.publish(events.MessageAppended.of(self._history[-1]))
-                # Those that were stored before this process began.
+                # Results that were stored before this process began.
                 self._results = [*await self.journal.results(self._history[-1])]
                 await self._answer()
             for step in range(1, self.step_limit + 1):

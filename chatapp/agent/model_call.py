@@ -271,7 +271,7 @@ class ProviderSummarizer:
         )
         call = StreamedCall(self.provider, asked, self.journal, attempt_id=request.attempt_id)
         prices = self.provider.model.prices
-        # In calls that were made again.
+        # Tokens and cost of calls that were made again.
         spent, paid, usage = condense.Usage(), Decimal(0), condense.Usage()
         try:
             async with call.on_record():
@@ -295,5 +295,5 @@ class ProviderSummarizer:
             yield condense.CutChunk()
         for block in call.reply.content if call.reply else ():
             if isinstance(block, condense.OpaqueBlock) and condense.is_compaction(block):
-                # It bears its model's name.
+                # The block bears its model's name.
                 yield condense.CompactionChunk({**block.data, "model": self.provider.model.name})

@@ -44,7 +44,7 @@ REFUSED_PROMISE = noop(
     "You asked to wait; condensing could not wait: the provider refused the request as too long."
 )
 
-# How checks are called that found nothing at all.
+# The names of checks that found nothing.
 _PASSED = {
     "sections": noop("all sections"),
     "refusal": noop("no refusal"),

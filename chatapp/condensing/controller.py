@@ -145,7 +145,7 @@ class ContextController:
                 made = await self._cancellable(self._fit(parts, situation))
         except CondensingDeclined:
             history = await self.journal.effective_history()
-            # It is smaller where the condensation was applied just before it was cancelled.
+            # The size is smaller if the condensation was applied just before it was cancelled.
             size = await self.weigh(history)
             if situation.is_over and size.value >= situation.tokens.value:
                 raise CondensingCancelled(CANCELLED) from None
@@ -287,7 +287,7 @@ class ContextController:
             history,
             size,
             self.toolbox,
-            # With the messages whose words a summary still carries, but that were unpinned since.
+            # With messages that were unpinned since, if a summary still carries their words.
             history=await self.journal.saver.read(with_unpinned, self.run.conversation.pk, history),
             trigger=trigger,
             focus=self.focus,

@@ -195,7 +195,7 @@ async def _write(draft: BackgroundDraft) -> None:
             condenser, situation = await reading(_prepare)(draft)
             await condenser.fit(situation)
         except asyncio.CancelledError:
-            # Where the draft was dropped, its record says already why.
+            # If the draft was dropped, its record has the reason already.
             reason = noop("The server was stopped.")
             raise
         finally:
@@ -244,7 +244,7 @@ def close(draft: BackgroundDraft, reason: str) -> None:
     lock(Conversation, draft.conversation_id)
     own = BackgroundDraft.objects.filter(pk=draft.pk, condensation=draft.condensation_id)
     own.delete()
-    # One that a turn has taken over is the turn's.
+    # A draft that a turn has taken over belongs to the turn.
     attempts = Condensation.objects.filter(turn=None, status__in=(*Condensation.OPEN, _UNUSED))
     for attempt in attempts.filter(pk__in=[draft.condensation_id]):
         close_attempt(attempt, reason)

@@ -142,7 +142,7 @@ def room_for(conversation: Conversation) -> float:
 
 def preview_undo(*, condensation: Condensation) -> Undo:
     """Return the result of undoing this and all that stands on it; raise as the undo would."""
-    # Only an undo that was done can be weighed: it is done, and rolled back.
+    # An undo can only be weighed once it is done: it is done, and rolled back.
     with transaction.atomic():
         with _locked(condensation) as (locked, attempt):
             undo = _undo(locked, attempt, None)

@@ -37,7 +37,7 @@ def block_for(conversation: Conversation, text: str) -> tuple[condense.TextBlock
     requests, own = condense.find_forget_requests(text), conversation.last_seq + 1
     found = dict[tuple[int, str], None]()
     for request, asking in requests:
-        # Its other sentences may say it, too.
+        # Other sentences of the message may contain it, too.
         stored = _Stored(conversation, text.replace(asking, ""))
         meant = condense.find_meant(stored, request, stored.texts)
         found |= dict.fromkeys((stored.seqs[pk], one) for pk, said in meant.items() for one in said)

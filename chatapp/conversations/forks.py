@@ -72,7 +72,7 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
             last_seq=rows[-1].seq,
         )
         copied = _copy_messages(rows, copy)
-        # On record on both sides.
+        # The fork is on record on both sides.
         for own, other in ((origin, copy), (copy, origin)):
             Fork.objects.create(
                 conversation=own, other=other.pk, is_copy=own is copy, seq=rows[-1].seq

@@ -48,7 +48,7 @@ def find_passage(texts: Iterable[str], selected: str) -> str:
         at = "".join(text[place] for place in places).find(wanted) if wanted else -1
         if at >= 0:
             begin, end = places[at], places[at + len(wanted) - 1] + 1
-            # The sign behind the last letter, where it was selected too, ends a sentence.
+            # A selected sign after the last letter, such as a full stop, is kept.
             sign = selected[-1]
             ends = not sign.isalnum() and text[end : end + 1] == sign
             return text[begin : end + ends]

@@ -75,7 +75,7 @@ def rewind_conversation(
         if not locked.messages.filter(seq=first_hidden_seq, rewind_parent=None).exists():
             raise Refused(_("This message was rewound already. Reload the page."))
         name = _checkpoint_before(locked, first_hidden_seq) if files else ""
-        # The last thing that can fail comes first: it takes nothing else along.
+        # Restoring files may fail, so it comes before the change of rows.
         before = _bring_back(locked, name) if name else ""
         return hidden_messages.rewind(locked.pk, first_hidden_seq, id=key, files_before=before)
 

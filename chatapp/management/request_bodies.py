@@ -75,7 +75,7 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
             self.channel.transport.doWrite()
 
 
-# The factory of Daphne has no other place where its class of requests is named.
+# Daphne's factory has no other place to name its class of requests.
 http_protocol.WebRequest = LimitedRequest
 
 

@@ -18,7 +18,7 @@ from chatapp.models.profiles import Profile
 class AccessToken(models.Model):
     """A row that a secret token opens, which is known by its hash alone."""
 
-    # By this a token is recognised where it was left by mistake.
+    # A token that was left somewhere by mistake is recognised by this.
     PREFIX: ClassVar[str] = ""
 
     digest = models.CharField(max_length=64, unique=True)

@@ -29,7 +29,7 @@ from chatapp.models.database import insert, lock
 from chatapp.models.errors import AppendOnly
 from chatapp.models.messages import Message
 
-# Stands in all that is hashed; another way to hash gets another name.
+# Part of all hashed bytes; another way to hash gets another name.
 CHAIN_FORMAT = "palimpsest audit 1"
 
 

@@ -21,7 +21,7 @@ from chatapp.models.messages import Message
 from chatapp.models.questions import Review
 from chatapp.models.turns import Turn
 
-# The newest calls of all, among which those of one profile are looked for.
+# The newest calls, among which those of one profile are searched.
 CALLS_LOOKED_AT = 1_000
 # The tokens of a call's prompt, as far as its provider reported them.
 PROMPT = models.F("tokens_input") + models.F("tokens_cache_read") + models.F("tokens_cache_write")

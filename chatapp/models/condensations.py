@@ -239,7 +239,7 @@ class Condensation(fields.Speaking, Recorded, Hiding):
         BAD = -1, _("bad")
 
     SAID = frozenset({"notes", "error"})
-    # How a draft stands that may still be used.
+    # The states of a draft that may still be used.
     OPEN = (Status.RUNNING, Status.DRAFTED)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -153,7 +153,7 @@ class Conversation(models.Model):
                 condition=Q(archived_at=None, pinned_at=None),
                 name="conversation_shelf",
             ),
-            # A search leaves those out, which are few.
+            # A search leaves these few out.
             models.Index(
                 fields=("owner",),
                 condition=Q(deleted_at__isnull=False),

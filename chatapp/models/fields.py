@@ -235,7 +235,7 @@ class EncryptedField(TextField):
 
 
 _PURPOSE = b"palimpsest stored keys"
-# How each token of Fernet begins, by its version and a time in this century.
+# The beginning of each token of Fernet: its version and a time in this century.
 _BEGINS = "gAAAAA"
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import condense
 from chatapp.project.search import words_of
 
-# Words of a phrase, and whether the last one may go on.
+# Words of a phrase, and True if the last one may be a beginning.
 Form = tuple[str, bool]
 
-# Nobody sees the text of a marker, but where it has the summary of a part.
+# Nobody sees a marker's text, unless it has the summary of a part.
 PART = '"## Conversation Summary\\n'
 
 # Limits of a tsvector. Places after the last one are counted from the first again, so that
@@ -40,11 +40,11 @@ class IndexLanguage:
     badness: str
     # A condition that leaves only entries of one conversation.
     among: str
-    # The entries of messages, how one is missing, and how a marker has words.
+    # The join of entries with messages, and conditions: one is missing, a marker has words.
     unknown: Mapping[str, str]
     check: Sequence[str]
     rebuild: Sequence[str]
-    # How entries are stored where no trigger does that: keys of messages, and their words.
+    # The statement that stores keys and words of messages, if no trigger does.
     insert: str
     # The expression for a phrase, and those that join several.
     said: Callable[[str, bool], str]
@@ -135,7 +135,7 @@ _POSTGRESQL = IndexLanguage(
     # The operator would ask the index, which collects all words that begin so.
     afterwards="ts_match_vq(i.text, CAST(%(asked)s AS tsquery))",
     fit="i.text",
-    # By the share of its words, a long one less so.
+    # Ranked by its words; a long entry counts a little less.
     badness="-ts_rank(text, CAST(%(asked)s AS tsquery), 1)",
     among="JOIN chatapp_message m ON m.conversation_id = '{key}' AND m.id = i.rowid",
     unknown={

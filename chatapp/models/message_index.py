@@ -53,15 +53,15 @@ _FIND_IN = """
     AND m.conversation_id = %(chat)s
     ORDER BY m.position, m.seq LIMIT %(limit)s
 """
-# The newest: no summary, which stands at another place than its own, and nothing taken back.
+# The newest message, but no summary, which stands at another place, and no rewound one.
 _FIND_NEWEST = _FIND_IN.replace(
     "ORDER BY m.position, m.seq LIMIT %(limit)s",
     "AND m.position = m.seq AND m.rewind_parent IS NULL ORDER BY i.rowid DESC LIMIT 1",
 )
 
 
-# The last message that may be hidden: that a summary or a marker stands for, that a client has
-# replaced, or one at a place that is given.
+# The last message that may be hidden: behind a summary or a marker, by a client's change, or at a
+# given place.
 _LAST = """
     SELECT id, seq FROM chatapp_message WHERE conversation_id = %s AND seq <= coalesce(%s, (
         SELECT max(position) FROM (

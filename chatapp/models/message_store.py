@@ -217,7 +217,7 @@ def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ..
 @StatementFunction
 def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> SqlStatement:
     """Return the effective history's rows in reading order, or so many, the ``newest`` first."""
-    # Neither knows that few may be visible here, and would go through all: PostgreSQL takes the
+    # Neither database knows how few are visible here, and both would read all: PostgreSQL takes the
     # index with this order.
     is_file = connection.vendor == "sqlite"
     visible = "INDEXED BY message_visible WHERE hidden = 0" if is_file else "WHERE NOT hidden"

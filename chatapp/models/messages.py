@@ -35,7 +35,7 @@ MOST_RUNS = 200
 Cursor = tuple[int, int]
 END = 2_147_483_647
 _PLACE = ("conversation", "position", "seq")
-# All that a long history is added up by, so that no row is read for that.
+# Columns for the sums of a long history, so that no row is read for them.
 _SUMMED = (
     *(*_PLACE, "tokens", "results", "holds_results"),
     *("condense_id", "truncation_id", "clear_id", "hidden"),
@@ -207,7 +207,7 @@ class Message(models.Model):
     hides = fields.JSONField(null=True)
     rewind_parent = models.UUIDField(null=True)
     undone = models.BooleanField(default=False)
-    # Empty for no: a column with a default would have the table, and its triggers, made anew.
+    # Null stands for no: a default would have the table, and its triggers, made anew.
     unbound = models.BooleanField(null=True)
     pinned = models.BooleanField(null=True)
     claimed = models.BooleanField(null=True)
@@ -227,7 +227,7 @@ class Message(models.Model):
                     condition=Q(**{f"{name}__isnull": False}),
                     name=f"message_{name}",
                 )
-                # Not by the two parents: only undoing asks for them, and every condensation
+                # No index by the two parents: only undoing asks for them, and every condensation
                 # would write an entry for each message it hides.
                 for name in ("condense_id", "truncation_id", "clear_id", "rewind_parent")
             ),

@@ -133,7 +133,7 @@ class Profile(models.Model):
         related_name="+",
         verbose_name=_("condensing prompt"),
     )
-    # None as in the settings.
+    # None stands for the value in the settings.
     find_contradictions = models.BooleanField(_("look for contradictions"), null=True, blank=True)
     tool_policies = models.JSONField(default=dict, editable=False)
     system_prompt = fields.TextField(_("system prompt"), blank=True)

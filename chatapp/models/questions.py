@@ -91,7 +91,7 @@ class Question(Recorded):
     answered_at = models.DateTimeField(null=True)
 
     objects = QuestionQuerySet.as_manager()
-    # A question waits for a person however long.
+    # A question waits for a person for any time.
     applies_at: datetime | None = None
 
     class Meta:

@@ -33,7 +33,7 @@ from chatapp.models.profiles import Profile
 # The status of an unanswered question or review, and requests to take while a turn waits.
 _PENDING, _AT_ONCE = "pending", ("stop", "cancel_condensing")
 
-# Whose turn it still is.
+# The condition that a turn is still this process's.
 _LEASE = "id = %s AND owner = %s AND attempt = %s AND finished_at IS NULL"
 
 
@@ -162,7 +162,7 @@ class Turn(fields.Speaking):
         CONDENSED = "condensed", _("the context was condensed by hand")
 
     SAID = frozenset({"error"})
-    # How turns end that can be tried again.
+    # Ends of turns that can be tried again.
     UNDONE = frozenset({Status.STOPPED, Status.FAILED, Status.INTERRUPTED})
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -204,7 +204,7 @@ class Observer:
     def __init__(self, kind: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._kind, self._clock = kind, clock
         self._looked, self._has_signed = -LATE, False
-        # Since when each sign of life was seen to be an old one.
+        # The time since which each sign of life was seen to be old.
         self.silent: dict[tuple[str, datetime], float] = {}
 
     def look(self) -> list[str]:

@@ -25,15 +25,15 @@ LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 # Every address of this machine; a browser opens the other one instead.
 WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only names
 
-# Connections to a database that is no file, one a thread at most; seconds to wait for a free one,
-# and for a try to connect anew, or the pool would pause longer after each.
+# Connections to a database server, at most one a thread; seconds to wait for a free one, and for a
+# try to connect: otherwise the pool would pause longer after each.
 POOL = {"min_size": 0, "max_size": 40, "timeout": 10, "reconnect_timeout": 1, "max_idle": 5}
 
 # The name of a connection in PostgreSQL tells its process; names have 63 bytes there.
 APPLICATION = "palimpsest"
 PROCESS = f"{APPLICATION} {os.getpid()}@{socket.gethostname()}"[:63]
 
-# How an address takes a password with characters that mean something there.
+# The escapes that a password needs in an address.
 ESCAPE = "in a password, write @ as %40, / as %2F and # as %23."
 
 # The schemes of a mail server's address, with the options of Django's backend.
@@ -153,7 +153,7 @@ def database_at(name: str, address: str) -> dict[str, object]:
         needed = f"{name} needs the extra `scale`: {how_to_install('scale')}."
         raise BadEnvironment(needed) from error
     example = "postgresql://user:password@host/database"
-    # Neither this sentence nor its cause holds a word of the address: it may be of the password.
+    # Neither this sentence nor its cause quotes the address, which may hold a password.
     wrong = BadEnvironment(f"{name} must be an address such as {example}; {ESCAPE}")
     if not address.startswith(("postgresql://", "postgres://")):
         raise wrong
@@ -210,7 +210,7 @@ def read_mail_server(name: str) -> dict[str, object]:
     address = read_text(name, "")
     if not address:
         return {}
-    # As elsewhere, no word of it: it may be of the password.
+    # No word of the address, which may hold a password.
     wrong = BadEnvironment(
         f"{name} must be an address such as smtp+tls://user:password@host:587; {ESCAPE}"
     )
@@ -267,7 +267,7 @@ def database_problem(name: object) -> str | None:
     The ``name`` is that of Django's setting.
     """
     path = Path(str(name))
-    # Elsewhere it is the name of a database, and no path.
+    # For other databases it is a name, and no path.
     if not (path.is_absolute() and path.is_file()) or path.stat().st_size:
         return None
     return (

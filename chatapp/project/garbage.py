@@ -9,13 +9,14 @@ import sys
 import threading
 import time
 
-# Seconds between looks, and looks after which nothing is waited for.
+# Seconds between two looks, and looks after which it waits for nothing.
 EVERY, PATIENCE = 30, 20
-# Blocks of memory whose objects are looked at in less than 0.1 s, the program's own left out. To
-# count the objects would hand out tuples that another thread still makes, which Python then fails.
+# Blocks of memory whose objects are gone through in less than 0.1 s, without the program's own.
+# Counting the objects would hand out tuples that another thread still makes: Python then fails.
 FEW = 400_000
-# New objects that are collected at once, and again after so many times: with Python's own fewer, a
-# turn's are looked at while most are in use. A full collection comes after NEVER of these.
+# New objects before a collection, and collections before one of the next generation: with Python's
+# own numbers, a turn's are gone through while most are in use. A full one comes after NEVER of
+# these.
 YOUNG, AGAIN, NEVER = 10_000, 10, 2**31 - 1
 
 

@@ -14,7 +14,7 @@ IS_CHECKOUT = not _RESOURCES.is_dir()
 # The folder of templates/, static/, docs/ and README.md.
 BASE_DIR = PACKAGE.parent if IS_CHECKOUT else _RESOURCES
 
-# How messages name the command line.
+# The name of the command line in messages.
 PROGRAM = "manage.py" if IS_CHECKOUT else "palimpsest"
 
 

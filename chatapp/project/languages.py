@@ -21,7 +21,7 @@ from chatapp.project.sentences import fill_in, first_known, in_a_row, reader_loc
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
-# Catalogues of the sentences that are stored have them in this context.
+# The catalogues' context of sentences that are stored.
 STORED = "stored"
 # Languages of a browser that are read: nobody speaks more.
 MOST_ACCEPTED = 10

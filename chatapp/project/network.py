@@ -47,7 +47,7 @@ BROKE_OFF = noop("The connection broke off before there was an answer.")
 PASSING = frozenset({NOBODY, NO_NAME, PROXIED, HOST_SILENT, BROKE_OFF})
 # OpenSSL's numbers: not yet or no longer valid, and another host or address.
 _CERTIFICATES = {9: NOT_NOW, 10: NOT_NOW, 62: NOT_PROVEN, 64: NOT_PROVEN}
-# The first kind counts.
+# The first kind that fits counts.
 _REASONS: tuple[tuple[type[BaseException] | UnionType, str], ...] = (
     (ssl.SSLError, NO_TLS),
     (socket.gaierror, NO_NAME),

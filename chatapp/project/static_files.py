@@ -24,7 +24,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 SHEETS = ("css/site.css", "css/beside.css", "css/records.css")
 _IMPORT = re.compile(r'^@import url\("(?P<name>[\w.]+)"\)(?P<media> \w+)?;$', re.M)
 
-# Holds each module that several pages need; where one begins, such as ``chat.js``, has its own.
+# Has each module that several pages need; a page's first one, such as ``chat.js``, has its own.
 _SITE = "site.js"
 SCRIPT = f"js/{_SITE}"
 # No module: it runs before anything is shown.
@@ -158,7 +158,7 @@ def _needed_by(name: str, modules: Mapping[str, _Module]) -> set[str]:
 def _as_functions(names: Iterable[str], modules: Mapping[str, _Module]) -> str:
     functions = ""
     for name, one in [(name, modules[name]) for name in sorted(names)]:
-        # Where a page begins, it may wait for something.
+        # A page's first module may wait for something.
         kind, given = "" if one.given else "async ", ", ".join(one.given)
         functions += f'"{name}": {kind}() => {{\n{jsmin(one.code)}\nreturn {{ {given} }};\n}},\n'
     return f"{{\n{functions}}}"

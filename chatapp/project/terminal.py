@@ -38,7 +38,7 @@ def speaking() -> AbstractContextManager[None]:
 
 
 def _reader() -> "Reader":
-    # Where settings are wrong, that is said in English, and this can't be imported.
+    # Wrong settings are reported in English, and then this can't be imported.
     from chatapp.project.languages import Reader  # noqa: PLC0415 - only with settings
 
     return Reader.of(language(), "")

@@ -56,7 +56,7 @@ async def delete_accounts() -> None:
             connections.close_all()
 
     try:
-        # Not in the thread where each write of this process waits for those before it.
+        # In a thread of its own: writes of this process wait for each other in theirs.
         await asyncio.to_thread(work)
     except Exception:
         log.exception("accounts that are due could not be looked for")

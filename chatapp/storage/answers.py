@@ -65,7 +65,7 @@ class AnswerWait:
             self._news.clear()
             row = await self.saver.read(type(row).objects.get, pk=row.pk)
         if self._leaving:
-            # Also after an answer of this moment: the process that takes the turn up reads it.
+            # Also after an answer at this very moment: the process that takes the turn up reads it.
             raise LeftWaiting(stays)
         return row
 

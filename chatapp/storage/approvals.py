@@ -72,7 +72,7 @@ class Approvals:
         name = asking.call.name
         if self.toolbox.policy(name) is ToolPolicy.ALLOW:
             return None
-        # It may have been allowed for good, or switched off, since the turn began.
+        # The tool may have been allowed for good, or switched off, since the turn began.
         policy = await self.saver.read(self._policy_now, name)
         if policy is ToolPolicy.ALLOW:
             return None
@@ -81,7 +81,7 @@ class Approvals:
         try:
             shown = await self.toolbox.preview(name, asking.call.input)
         except ToolError as error:
-            # It could not run anyway.
+            # The tool could not run anyway.
             return ToolOutcome(str(error), is_error=True)
         question = await self._wait(asking, kind=Question.Kind.PERMISSION, shown=shown)
         if question.status == Question.Status.ALLOWED:

@@ -228,7 +228,7 @@ class ConversationJournal:
             return [condense.ToolResultBlock(one.id, text, True) for one in reply.tool_uses]
         runs = ToolRun.objects.filter(turn=self.run.turn, started_at__gte=written.created_at)
         done = runs.exclude(finished_at=None).order_by("pk")
-        # They run one after the other, so the first ones are those of the first calls.
+        # Calls run one after the other, so the first results belong to the first calls.
         said = Question.objects.answers_to(self.run.turn, reply.seq)
         return [
             result_block(call, run.text, is_error=run.is_error, words=said.get(place, ""))

@@ -104,7 +104,7 @@ class PartialReplyWriter:
 
     def __init__(self) -> None:
         """Begin with nothing to write; ``task`` is there while there is something."""
-        # The calls that are not closed in the database, and those with something new among them.
+        # Calls that are open in the database, and those of them with something new.
         self._open: dict[int, tuple[ReplyReader, Turn | None]] = {}
         # The stored JSON and usage of each call; it has no entry after a failed write.
         self._stored: dict[int, tuple[str, condense.Usage]] = {}

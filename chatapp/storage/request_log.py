@@ -64,7 +64,7 @@ def stored(seq: int, role: str, content: object) -> Stored:
         sent = request_bytes.encode(told).decode() if is_last else said
         places.append((start, start + len(sent) - 1))
         match block:
-            # It may go out in another shape, which holds the same data.
+            # An image may be sent in another shape with the same data.
             case {"type": "image", "source": {"data": str(data)}}:
                 begin = start + said.find(data)
                 places.append((begin, begin + len(data)))

@@ -12,7 +12,7 @@ register = template.Library()
 register.filter("strategy", strategy_name)
 
 LONGEST_RECORD_EXCERPT = 120  # characters of an excerpt
-# How lines of a difference begin that are no lines of a file.
+# Beginnings of a difference's lines that are no lines of a file.
 _HEADS = ("--- ", "+++ ", "diff --git ", "index ")
 # The old side of a new file's difference.
 _NOTHING = "--- /dev/null"

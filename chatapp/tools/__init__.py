@@ -118,7 +118,7 @@ class WorkspaceToolbox:
         except ToolError as error:
             return ToolOutcome(str(error), is_error=True)
         except (LeftWaiting, TurnEndedElsewhere):
-            # Not the call has ended, but the turn.
+            # The turn has ended, not only the call.
             raise
         except Exception:
             # The text of an unknown error may name folders of this machine.

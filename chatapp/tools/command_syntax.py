@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from chatapp.agent.errors import ToolError
 from chatapp.tools.workspace import Workspace
 
-# Where a workspace keeps its commands, one file for each.
+# The folder of a workspace's commands, one file for each.
 FOLDER = ".palimpsest/commands"
 SUFFIX = ".md"
 

@@ -6,7 +6,7 @@ from typing import NewType
 
 from chatapp.agent.errors import ToolError
 
-# The folder where those of one conversation are kept.
+# The folder of one conversation's outputs.
 Outputs = NewType("Outputs", Path)
 
 # Characters of the beginning and of the end that the model gets at once.

@@ -43,7 +43,7 @@ SUPERVISOR_SECONDS = 1.0
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt")
 _CHUNK = 65_536
 _SET_DUMPABLE = 4  # prctl
-# The sandbox's own, in memory.
+# The sandbox's own folder, in memory.
 _SCRATCH = "/tmp"  # noqa: S108 - it is none of this machine's
 
 

@@ -103,7 +103,7 @@ def end_session(leader: int) -> None:
     """End the processes of a session, except its leader; repeat until none is found."""
     while found := _members(leader):
         for process in found:
-            # Held first, so that none makes another while the others are ended.
+            # Halted first, so that none starts another while the others are ended.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGSTOP)
         for process in found:

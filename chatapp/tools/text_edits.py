@@ -159,7 +159,7 @@ def _indented(there: Lines, block: Block) -> Lines:
     spans = [("", 0, len(old), 0, len(new))]
     if len(old) * len(new) <= MAX_ALIGNED:
         spans = [*difflib.SequenceMatcher(None, old, new, False).get_opcodes()]
-    # For each new line the old one that it is, takes the place of, or comes after.
+    # For each new line, the old line that it is, replaces or follows.
     beside = iter(
         [
             pairs[max(0, min(start + number - first, end - 1))]
@@ -188,7 +188,7 @@ def _squeezed(line: str) -> str:
     return _SPACE.sub(" ", line).strip()
 
 
-# How lines are compared, and whether the replacement takes on the indentation of the text.
+# Ways to compare lines, and True if the replacement takes on the indentation of the text.
 _WAYS = ((str, False), (str.rstrip, False), (str.strip, True), (_squeezed, True))
 
 
@@ -242,7 +242,7 @@ def read_whole(workspace: Workspace, path: str) -> TextFile:
         raise ToolError(f"{quote(path)} has bytes of no encoding, so it can't be written back.")
     ends = text.count("\r\n")
     crlf = ends > 0 and ends == text.count("\n")
-    # In a file of both kinds each line keeps its own.
+    # In a file with both kinds of line ends each line keeps its own.
     return TextFile(text.replace("\r\n", "\n") if crlf else text, crlf, codec)
 
 

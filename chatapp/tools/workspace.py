@@ -69,7 +69,7 @@ _WRITE_REASONS = {
     **dict.fromkeys(_FULL, noop("There is no room left on the disk for {path}.")),
 }
 
-# Says of a folder's path, with a slash, whether it is not walked into.
+# Returns True for a folder's path, with a slash, that is not walked into.
 _Without = Callable[[str], bool]
 
 

@@ -46,7 +46,7 @@ def recover(
         done.found += 1
         try:
             with transaction.atomic():
-                # By now it may have been closed, or its process may have given a sign of life.
+                # The turn may be closed by now, or its process may have given a sign of life.
                 free = Conversation.objects.select_for_update(skip_locked=True, no_key=True)
                 if not (
                     free.filter(pk=turn.conversation_id).exists()

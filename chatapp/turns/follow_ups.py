@@ -42,7 +42,7 @@ async def follow_turn(turn: str, is_done: bool, wish: dict[str, Any] | None) -> 
         if await _until_stored(conversation, lambda: running_turns.begin(store)):
             return
     others = await reading(message_queue.waiting_for_others)(conversation.owner_id)
-    # One that is refused there leaves the place to the next.
+    # A message that is refused leaves its place to the next one.
     for there, goes_on in [(conversation, is_done), *[(one, False) for one in others]]:
         if await _until_stored(there, partial(send_next, there, goes_on)):
             channel.tell(hints.QueueChanged(there.pk))
@@ -80,7 +80,7 @@ async def _until_stored(
     if failed:
         channel.tell(hints.SavingDelayed(conversation.pk))
     if run is None and running_turns.closing:
-        # Another worker runs the job again, as one that was cut off.
+        # The job was cut off, so another worker runs it again.
         raise asyncio.CancelledError
     return run
 

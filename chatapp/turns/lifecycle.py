@@ -285,5 +285,5 @@ def stop_unclaimed(conversation_id: uuid.UUID, named: uuid.UUID | None) -> bool:
     if named:
         found = found.filter(Q(pk=named) | Q(nonce=named))
     turn = found.first()
-    # Where it is claimed meanwhile, it is not ended as one that is nobody's.
+    # If it is claimed meanwhile, it is not ended as an unclaimed one.
     return turn is not None and finish_turn(turn=turn, status=Turn.Status.STOPPED)

@@ -132,7 +132,7 @@ class TurnTask:
     def __init__(self, run: TurnContext, on_end: Callable[[], object]) -> None:
         """Start at once; ``on_end`` is called when nothing of it runs any more."""
         self.run = run
-        # Since when it waits for a person, by a clock of its own; None where it does not.
+        # The time since which it waits for a person, by a clock of its own; None if it does not.
         self.waits_since = time.monotonic() if run.turn.waits else None
         self._told = channel.open(run.turn.pk, run.turn.attempt)
         self._on_end = on_end
@@ -275,7 +275,7 @@ class TurnTask:
         run = self.run
         try:
             if self.has_ended:
-                # Somebody asked for it as the last reply was stored.
+                # A condensation was requested as the last reply was stored.
                 enqueue_next(run.turn, run.requests.take(), is_done=True)
             elif not finish_turn(self._end(ending)):
                 log.warning("another process ended this turn, or took it over, as it ran here")

@@ -68,7 +68,7 @@ class RunningTurns:
         self._may_hold = False
         self._asked: float | None = None
         self._looking: asyncio.Task[None] | None = None
-        # How often somebody was gone, and how often by when nothing was left of them.
+        # The number of processes found gone, and that number when nothing was left of them.
         self._gone, self._recovered = 0, 0
         self._clearing = asyncio.Lock()
         self._clearing_up: asyncio.Task[None] | None = None
@@ -149,13 +149,13 @@ class RunningTurns:
         task = self.task_of(run, lambda: self._end(task))
         self.turns[run.turn.pk] = task
         if self.closing:
-            # One that was claimed just then goes on elsewhere.
+            # A turn that was claimed just then goes on elsewhere.
             task.leave(_STOPPED)
         self._expected.discard(run.turn.pk)
         return task
 
     def _end(self, task: TurnTask) -> None:
-        # It may have been released, and taken up here again.
+        # The turn may have been released, and taken up here again.
         if self.turns.get(task.run.turn.pk) is task:
             del self.turns[task.run.turn.pk]
         self._may_hold = True
@@ -174,7 +174,7 @@ class RunningTurns:
         match hint:
             case hints.TurnRequested(conversation, turn) if task := self.find(conversation, turn):
                 if hint.kind == TurnRequest.Kind.STOP:
-                    # Also where it could not be put on record.
+                    # Also if the request could not be put on record.
                     task.stop()
                 else:
                     heeding = asyncio.create_task(self._try(self._heed_all))
@@ -198,13 +198,13 @@ class RunningTurns:
                 task.heed(request)
         for pk, task in tasks.items():
             if task.has_ended:
-                # It may still begin a draft.
+                # A turn that has ended may still begin a draft.
                 continue
             if held.get(pk) != task.run.turn.attempt and self.turns.get(pk) is task:
-                # One that waits for a person waits where it was taken to.
+                # A turn that waits for a person waits in the process it was taken to.
                 task.leave("") if task.waits_since else task.stop()
             elif task.waits_since:
-                # It may have been answered in another process.
+                # The question may have been answered in another process.
                 task.wake()
         if not all(pk in self for pk in held):
             self._tell_closed(await writing(crash_recovery.close_unsaved)(self))
@@ -228,7 +228,7 @@ class RunningTurns:
         if self.loop is None or self.loop.is_closed():
             return 0.0
         self._asked = asked = self._asked or time.monotonic()
-        # It may be closed just then.
+        # The loop may be closed just then.
         with contextlib.suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self._look, context=contextvars.Context())
         return time.monotonic() - asked
@@ -329,7 +329,7 @@ class RunningTurns:
         await _within(last, self._all_ended())
         self.stop_all()
         await _within(time.monotonic() + STORING, self._all_ended())
-        # Their writers are jobs, which would be waited for.
+        # Drafts are written by jobs, which would be waited for.
         await background_drafts.drop_all(noop("The server was stopped."))
         await background_jobs.close(max(0.0, last - time.monotonic()))
         await connections().close()

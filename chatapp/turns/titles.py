@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 async def name_after(turn: str) -> None:
     """Name a conversation after its first turn, and show the name on every page."""
-    # The one that has just ended here is known still.
+    # A run that has just ended here is still known.
     run = known_runs.get(uuid.UUID(turn)) or await reading(_read_run)(turn)
     if run is None:
         return

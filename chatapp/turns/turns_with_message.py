@@ -73,7 +73,7 @@ def start_message(
             forgotten_passages.forget(row)
         is_new = not is_forgetting and replaces is None
         own = locked if is_new else message_store.read_conversation(locked.pk)
-    # An edit takes the place of something: all is shown anew.
+    # An edit replaces a message: all is shown anew.
     question = message_store.to_engine(row) if replaces is None else None
     return read_run(own, turn=turn, question=question)
 

@@ -157,7 +157,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                     return code
                 looked = time.monotonic()
             await self._send(text)
-            # Daphne writes only when the loop comes round.
+            # Daphne writes only when the event loop comes round.
             await asyncio.sleep(0)
         return await reading(self._look)()
 

@@ -20,10 +20,10 @@ DEFAULT_OUTPUT = 8192
 OUTPUT_SHARE = 0.2  # of the window: the most that a model could write is seldom what it writes
 BUFFER = 0.1
 MIN_THRESHOLD, MAX_THRESHOLD = 5, 100
-INHERIT = -1  # as a profile's threshold: that of the settings holds
+INHERIT = -1  # a profile's threshold that stands for the one in the settings
 
 THRESHOLD_OUT_OF_RANGE = "The %s threshold of %g %% is not between %s and %s: not used"
-LATEST_TURNS = 5  # as many as the next one may be like
+LATEST_TURNS = 5  # turns that the next one is likely to resemble
 
 Rule = Literal["threshold", "allowed"]
 
@@ -186,7 +186,7 @@ def with_threshold(budget: Budget, resolvers: Iterable[Resolver], **asked: Any) 
     return budget
 
 
-# A page asks for every conversation's threshold: each is complained of once.
+# A page asks for every conversation's threshold: each wrong one is logged once.
 @lru_cache(maxsize=256)
 def _warn(found: Threshold) -> None:
     logger.warning(

@@ -39,7 +39,7 @@ UNBOUND = noop(
 REPAIRED = noop("A first summary was refused, and written again: {lacking}")
 SUMMARY_REFUSED = noop("The summary was refused: {issue}")
 USED = noop("The refused summary was used, as you chose: {issue}")
-# In tokens that are read at the full price, as most vendors price them.
+# Weights of tokens in units of those read at the full price, as most vendors price them.
 WRITTEN, CACHED, CACHE_WRITTEN = 5, 0.1, 1.25
 
 # For the server's log: never the words of a message, a summary or an error.
@@ -177,7 +177,7 @@ class AttemptRunner:
                 try:
                     reduction, self.refused = await self._reduce(), None
                 except CondenseError as error:
-                    # The person has the one before, with a note.
+                    # The person gets the version before, with a note.
                     noted = NOT_WRITTEN.format(error=error)
                     reduction = replace(reduction, notes=(*reduction.notes, noted))
             elif answer.uses_refused and self.refused:
@@ -190,7 +190,7 @@ class AttemptRunner:
                 try:
                     await asyncio.to_thread(self.ladder.check, reduction)
                 except DidNotShrink as error:
-                    # A person's words are not lost for that: they may shorten them.
+                    # A person's words are not dropped for that: they may shorten them.
                     reduction = replace(reduction, notes=(*reduction.notes, str(error)))
                 else:
                     return reduction

@@ -240,7 +240,7 @@ DENSITY = 1 / 8
 DENSITY_FROM = 400  # characters; below that the ratio says little
 # Places of a summary that are looked for in the hidden text, their length, and a copy's share.
 PROBES, PROBE, COPIED = 40, 60, 0.9
-# Where fewer than half of the changed files, or of the rules, can be read, it is no stand-in.
+# With fewer than half of the changed files, or of the rules, it does not replace the messages.
 LEAST_READABLE_SHARE = 0.5
 FEWEST = 3  # facts of a kind; a share of fewer is chance
 MISSING_NAMED = 20  # missing facts, for the repair

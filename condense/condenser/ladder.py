@@ -25,7 +25,7 @@ TOO_LARGE = noop("The context would still be too large: {after:,} tokens, {most:
 TOO_LARGE_SOON = noop("The context would soon be too large again: {after:,} tokens")
 AUTOMATIC_OFF = noop("Without a summary: automatic condensing is off")
 WINDOW_SMALL = noop("Without a summary: the window is too small for one")
-# Below any summary by the model: the facts alone, then less of the history.
+# Strategies below a summary by the model: the facts alone, then less of the history.
 FALLBACKS = (LedgerAlone.name, SlidingWindow.name)
 # Strategies that need a special model, each with one for any model that comes next.
 INSTEAD = {"provider": FreshStart.name}
@@ -137,7 +137,7 @@ class Ladder:
             return [*clearing, *condensing[:1], *filter(asks_model, condensing[1:])]
         new = situation.trigger is Trigger.FORCED or self.has_enough_new()
         found = [one for one in strategies if not asks_model(one) or (new and situation.may_ask)]
-        # Where only the model can help, it is asked in each turn.
+        # If only the model can help, it is asked in each turn.
         return found or [*(strategies if situation.may_ask else ())]
 
     @property

@@ -60,7 +60,7 @@ class Proposal:
             summary=summary,
             tokens_after=TokenCount(made.tokens_after.value + round(more * self.scale)),
             notes=(*made.notes, EDITED, UNSIGNED) if signed else (*made.notes, EDITED),
-            # They were of other words.
+            # The verdicts were on other words.
             verdicts=(),
         )
 

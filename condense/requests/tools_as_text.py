@@ -126,7 +126,7 @@ def _number(value: Any) -> str:
         return json.dumps(value)
     if not isinstance(value, float) and not (isinstance(value, int) and abs(value) >= MOST):
         return str(value)
-    number = float(str(value))  # that of an integer too large for it is infinite
+    number = float(str(value))  # an integer too large for a float becomes infinite
     if not math.isfinite(number):
         return "NaN" if math.isnan(number) else f"{'-' if number < 0 else ''}Infinity"
     if number == 0:

@@ -14,7 +14,7 @@ from condense.summaries.summarizer import Kit
 
 # As many as Roo Code kept before it started afresh.
 MESSAGES = 3
-# With less gained, the next condensation would be due a few messages later.
+# If less is gained, the next condensation would be due a few messages later.
 LEAST_REDUCTION = 0.2
 
 

@@ -5,7 +5,7 @@ from typing import ClassVar, NamedTuple
 
 from condense.tokens.counters import TokenCount
 
-# How much less each older report weighs.
+# The weight of an older report, as a share of the one after it.
 FADING = 0.85
 # The belief without any report, as standard deviations: a tokenizer takes between half and twice
 # the estimate, and a vendor adds some hundred tokens of its own to every request.

@@ -166,7 +166,7 @@ def figures_of(
 CONDENSES = _("Condenses at {at} tokens ({percent})")
 LATEST = _("Condenses at {at} tokens ({percent}): {reserved} reserved, {spare} for wrong estimates")
 TRUNCATES = _("Truncates at {at} tokens ({percent}): automatic condensing is off")
-# Whose a threshold is, by the source that its resolver gave; an operator's may give any.
+# The owner of a threshold, by its resolver's source; an operator's resolver may give any.
 SOURCES = {"profile": _("Profile"), "global": _("Settings"), "adaptive": _("Adapted")}
 
 
@@ -212,7 +212,7 @@ class CondensingPoint:
         reserved = max(1, window - attempt.allowed)
         budget = condense.Budget(window, max_output=reserved, threshold=threshold, buffer=0)
         point = cls.of_budget(budget, automatic=True)
-        # How its buffer was made up is not on record.
+        # The parts of its buffer are not on record.
         return cls(point.at, window, point.percent)
 
     def __str__(self) -> str:

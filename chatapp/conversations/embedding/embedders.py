@@ -41,7 +41,7 @@ class PackagedModel:
 
     def embed(self, texts: Sequence[str], *, asks: bool = False) -> "condense.Vectors":
         """Return vectors; raise EmbedderUnavailable if the process ends."""
-        # The C ends at a NUL, and writes beyond its buffer for U+FDFA, which NFKC replaces.
+        # The C code ends at a NUL, and writes beyond its buffer for U+FDFA, which NFKC replaces.
         harmless = [unicodedata.normalize("NFKC", one.replace("\0", " ")) for one in texts]
         request = json.dumps(
             [[condense.well_formed(one)[:LONGEST_EMBEDDED] for one in harmless], asks]

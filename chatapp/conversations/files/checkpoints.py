@@ -132,7 +132,7 @@ class Checkpoints:
             "HOME": "/nonexistent",
             "LC_ALL": "C",
             "GIT_DIR": str(self.repository),
-            # Where it runs: a path could lead elsewhere by now.
+            # The current folder: a path could lead elsewhere by now.
             "GIT_WORK_TREE": ".",
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": "/dev/null",

@@ -35,7 +35,7 @@ _MAX_ENTRIES = 4 * MAX_FILES
 # Unpacked bytes of a tar archive's headers for one entry, and bytes of a zip's table of contents.
 _MAX_HEADERS = 1024 * 1024
 _MAX_CONTENTS = MAX_FILE + 1
-# Packed bytes that are unpacked at once: bzip2 and LZMA make some thousand times as much of them.
+# Packed bytes that are unpacked at once: bzip2 and LZMA make a thousand times as many of them.
 _PIECE = 4_096
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")

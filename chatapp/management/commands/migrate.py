@@ -34,7 +34,7 @@ class Command(migrate.Command):
         try:
             while not self._is_done(*args, **options):
                 self.stderr.write(_("A table is in use. Trying again …"))
-                # Django leaves a transaction open in which the last statements fail.
+                # Django leaves a transaction open if its last statements fail.
                 connection.close()
                 connection.connect()
                 time.sleep(PAUSE)

@@ -39,7 +39,7 @@ from chatapp.records.transfer.import_jobs import start_clearing
 from chatapp.tools.shell import hide_environment
 from chatapp.turns.running_turns import running_turns
 
-# Daphne makes a loop as soon as it is imported: uvloop, where that is installed, comes before.
+# Daphne makes a loop as soon as it is imported: uvloop's has to be installed before.
 if find_spec("uvloop") and "twisted.internet.reactor" not in sys.modules:
     import uvloop
 

@@ -38,10 +38,10 @@ JOBS: dict[str, str] = {
     "write_draft": "chatapp.turns.follow_ups.write_draft",
 }
 
-# Those that a person waits for: they stand behind no other job.
+# Jobs that a person waits for: no other job comes before them.
 PROMPT_JOBS = frozenset({"follow_turn"})
 
-# Those that take minutes: a worker does one at a time, which takes no other job's place.
+# Jobs that take minutes: a worker does one at a time, outside the places of other jobs.
 LONG_JOBS = frozenset({"delete_accounts", "embed_messages", "import_files", "seal_audit"})
 
 # Seconds that cancelled jobs have to end.
@@ -74,7 +74,7 @@ async def run(name: str, arguments: dict[str, Any]) -> None:
     """Run a job to its end."""
     if name not in JOBS:
         raise UnknownJob(name)
-    # Each job has a task of its own, to whose end this holds.
+    # Each job has a task of its own, so this holds until its end.
     logs.note(job=name, conversation=arguments.get("conversation"), turn=arguments.get("turn"))
     with condense.panics_as_errors():
         await import_string(JOBS[name])(**arguments)
@@ -116,7 +116,7 @@ def _begin(name: str, after: float, key: str, arguments: dict[str, Any]) -> None
     with _lock:
         loop = _loop()
         other = _keys.get((name, key))
-        # One whose loop has ended waits no more.
+        # A job whose loop has ended waits no more.
         if other and other.is_running():
             return
         if key:

@@ -26,8 +26,8 @@ RUN_TURN = "chatapp.turns.running_turns.run_claimed"
 
 # How often a job is run whose workers end before it does.
 MOST_ATTEMPTS = 3
-# How often, and how many seconds later, a job is looked at again that only newer workers know, or
-# for which the database was away.
+# Tries of a job that only newer workers know, or for which the database was away, and the seconds
+# between two of them.
 MOST_LOOKS, PAUSE = 60, 10
 
 

@@ -173,7 +173,7 @@ class AbandonedJobs:
         )
         gone = {one["worker"] for one in found if one["job"] is None}
         missing = {one["job"] for one in found if one["job"] and one["worker"]}
-        # One that was handed out since the look began is running at the next.
+        # A job that was handed out since the look began is running at the next.
         lost, self._missing = missing & self._missing, missing
         if lost or len(found) > len(missing):
             abandoned = Q(pk__in=lost) | Q(worker__in=gone) | Q(worker=None)

@@ -40,7 +40,7 @@ def label_of(kind: str) -> str:
     return str(_WORDS[kind][0])
 
 
-# Where a kind belongs in the bar and in the chart.
+# The segment of each kind in the bar and in the chart.
 SEGMENTS = {SYSTEM: "system", TOOLS: "tools"} | dict.fromkeys(
     (MESSAGES, NEWEST, SINCE, _Kind.ENVIRONMENT, _Kind.RECALLED), "messages"
 )

@@ -19,7 +19,7 @@ CALLS = 40
 WIDTH, HEIGHT = 400, 100
 # Where nothing was counted: roughly the length of a token of English text or of JSON.
 CHARACTERS_PER_TOKEN = 4
-# Shared out among the columns, the rest lies between them.
+# The columns' share of the width; the rest lies between them.
 FILLED = 0.8
 
 
@@ -131,7 +131,7 @@ class _Weights:
         items = {item for listed, _tail in self._items.values() for item in listed}
         loose = {pk for item in items if (pk := fragment_of(item))}
         self._bytes = self._reader.fragments(loose | {call.manifest.head_id for call in calls})
-        # The tokens of stored messages, and whether the engine wrote them.
+        # The tokens of stored messages, and the tags of those that the engine wrote.
         columns = "seq", "tokens", "condense_id", "truncation_id", "clear_id"
         stored = {seq for item in items for seq in sources_of(item)}
         rows = conversation.messages.filter(seq__in=stored).values_list(*columns)

@@ -171,7 +171,7 @@ class SentCall:
 def read_call(call: ModelCall) -> SentCall:
     """Return a call's request in cards; the cost follows its size, not the conversation's."""
     reader = RequestReader(call.conversation_id)
-    # Those that answered, as far as their requests are on record.
+    # Calls that answered, if their requests are on record.
     calls = ModelCall.objects.filter(
         conversation=call.conversation_id, purpose=ModelCall.Purpose.CHAT, manifest__isnull=False
     )

@@ -97,7 +97,7 @@ def draw_size_history(conversation: Conversation) -> SizeHistory | None:
     steps = [[*row][-1] for _key, row in rows]
     if not any(one.drop for one in steps):
         return None
-    # Turns and drops are numbered, each on their own.
+    # Turns and drops are numbered separately.
     turns, drops = dict[object, int](), itertools.count(1)
     numbers = [
         next(drops) if one.drop else turns.setdefault(one.turn, len(turns) + 1) for one in steps

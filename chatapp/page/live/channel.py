@@ -222,7 +222,7 @@ def make_channel() -> Channel:
     """Return the channel of this process, as the settings have it."""
     if not settings.CLUSTER:
         return ChannelInMemory()
-    # A piece takes two processes something, so each passes on half as many.
+    # In two processes a piece costs twice, so each passes on half as many.
     async_tasks.ALL_PIECES //= 2
     # By its name: it needs the extra "scale", and imports this module.
     made: Channel = import_string("chatapp.page.live.redis_channel.RedisChannel")(

@@ -53,13 +53,13 @@ class LiveView:
         self.watchers = Watchers() if watchers is None else watchers
         self.turn_view = TurnView(conversation_id, self.watchers)
         self.queue = QueueView(conversation_id, self.watchers)
-        # The user whose conversation it is, and how many hold the view.
+        # The conversation's owner, and the number of holders of the view.
         self.owner = self.holders = 0
         # The turn whose events are shown, until its end is.
         self.followed: uuid.UUID | None = None
-        # How many turns were shown.
+        # The number of turns shown.
         self.turns = 0
-        # The revision of the conversation, and how many turns were shown, at the last look.
+        # The conversation's revision, and the number of turns shown, at the last look.
         self.looked_at: tuple[int, int] | None = None
         self._following: asyncio.Task[None] | None = None
         self._caught_up = asyncio.Event()
@@ -122,7 +122,7 @@ class LiveView:
             self._following.cancel()
         said = row.get_status_display().capitalize() if row else ""
         if reply := await reading(_find_reply)(turn):
-            # As much of the streamed text as could be saved.
+            # The part of the streamed text that could be saved.
             await self._safely(self.turn_view.show, events.MessageAppended(reply, "assistant"))
         await self._safely(self.turn_view.settle)
         await self._safely(self.turn_view.end, f"{said}.", None, changed=True)

@@ -266,7 +266,7 @@ class Watchers:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Begin without watchers; ``clock`` returns seconds."""
         self._clock = clock
-        # For each that is there, whether there is news for it.
+        # For each watcher, an event that is set if there are frames for it.
         self._watching: set[asyncio.Event] = set()
         self._awaited_until = 0.0
         self._begin()

@@ -228,11 +228,12 @@ class RedisChannel(Channel):
                     await pipeline.execute(raise_on_error=False) if counts or told else []
                 )
                 for one in answers:
-                    # It may be full, or a copy that takes nothing.
+                    # It may be full, or a replica.
                     if isinstance(one, ResponseError) and not _is_later(one):
                         raise one
             except BaseException:
-                # Nobody knows how much of it arrived: hints may come twice, and all else anew.
+                # Nobody knows how much of it arrived: hints may come twice, the rest is written
+                # anew.
                 self._hints = (told + self._hints)[-MOST_HINTS:]
                 self._write_anew(waiting)
                 raise
@@ -240,7 +241,7 @@ class RedisChannel(Channel):
         for publisher, count in counts:
             written = [*itertools.islice(rest, count)]
             if any(isinstance(one, ResponseError) for one in written):
-                # A later attempt has the word.
+                # A later attempt publishes now.
                 publisher.is_closed = True
             if publisher.is_closed and self._publishers.get(publisher.turn) is publisher:
                 del self._publishers[publisher.turn]

@@ -39,7 +39,7 @@ class StreamedText:
         self._markdown = MarkdownStream()
         self._reading = asyncio.Lock()
         self._source: list[str] = []
-        # How many pieces of the source are rendered.
+        # The number of rendered pieces of the source.
         self._read = 0
         # The sent part: the closed blocks, and the pieces and units of the open code block.
         self._sent = 0

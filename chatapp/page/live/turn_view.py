@@ -277,8 +277,8 @@ class TurnView:
 
     async def _message_appended(self, event: events.MessageAppended) -> None:
         self.notice = self._asked = None
-        # Results are shown in the row of the message that called for them. Another message forgets
-        # the events of calls before it, whose ids may come again.
+        # Results are shown in the row of the message with their calls. After another message the
+        # events of earlier calls are dropped, since their ids may come again.
         if not event.holds_results:
             self._row.clear(event.seq)
         self._is_final_reply = event.role == "assistant" and not event.calls

@@ -13,8 +13,8 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES, _TokenType
 from pygments.util import ClassNotFound
 
-# Characters: code is coloured in parts, so that its length does not matter. A line that is longer
-# than most code's stays plain.
+# Characters of a part: code is coloured in parts, so that its length does not matter. A longer line
+# stays plain.
 MAX_PART = 10_000
 MAX_COLORED_LINE = 2_000
 

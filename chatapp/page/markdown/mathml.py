@@ -69,7 +69,7 @@ def to_mathml(latex: str, *, display: bool) -> str | None:
         # The library's patterns take quadratic time in runs of spaces. Lines stay, as they end
         # comments.
         latex = "\n".join(" ".join(line.split()) for line in latex.splitlines())
-        # An empty line parts two formulas, or says nothing.
+        # An empty line parts two formulas, or means nothing.
         latex = re.sub(r"\n\n+", "\n" if "\\\\" in latex else r"\\\\" + "\n", latex.strip())
         latex = _CHEMISTRY.sub(_write_chemistry, latex)
         for pattern, words in _REPLACED:
@@ -91,7 +91,7 @@ def _convert(latex: str, *, display: bool) -> Element:
         depth += {"{": 1, "}": -1}.get(brace, 0)
         if depth < 0:
             break
-    # The library does not look at braces without their other.
+    # The library ignores a brace without its partner.
     if depth:
         raise ValueError("braces without their other")
     tree = _read(latex, display=display)
@@ -136,7 +136,7 @@ def _read(latex: str, *, display: bool) -> Element:
         written = element.text or ""
         element.text = unescape(written)
         if element.tag == "mi" and written[:1] == "&" and re.fullmatch("[a-zA-Z]", element.text):
-            # This is how the library says that a letter stands upright.
+            # The library's form of an upright letter.
             element.set("mathvariant", "normal")
     return tree
 
@@ -167,7 +167,7 @@ def _mend(tree: Element) -> None:
         is_large = len(text) == 1 and unicodedata.name(text, "").startswith("N-ARY")
         has_limits = bool(base.get("movablelimits")) or text in _LIMITING or is_large
         if element.tag in _WITH_LIMITS and base.tag == "mo" and has_limits:
-            # Below and above is where limits stand in a display, which the browser decides.
+            # Limits stand below and above in a display, which the browser decides.
             element.tag = _WITH_LIMITS[element.tag]
             base.set("movablelimits", "true")
         if element.tag in {"math", "mrow", "mstyle", "mtd", "msqrt", "menclose", "mphantom"}:

@@ -51,7 +51,8 @@ _MAX_FORMULAS, _FORMULA = 50_000, 50
 # Levels. The parser drops deeper ones, so a text that has them is shown as it was written.
 _MAX_NESTING = 60
 
-# Characters, and brackets, which take the parser a hundred times as long where none is a link's.
+# Characters of a paragraph, and brackets: without a link they take the parser a hundred times as
+# long.
 _MAX_PARAGRAPH, _MAX_BRACKETS = 20_000, 500
 
 # Characters: a cell with more is prose, whose lines may break; so may those of a longer heading.

@@ -35,7 +35,7 @@ _LARGEST = 60_000
 # Spaces, and the scripts that write without them, where every character ends a word.
 _WORD_END = re.compile(rf"[\s{SPACELESS}]")
 
-# That of markdown may have others in it.
+# A fence of Markdown may contain others.
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*\n)(?![ \t]*[mM][aAdD])|~{3,})([^\n]*)\n")
 
 # A line of these may become a rule, a heading, a list or a table: it is not shown yet.

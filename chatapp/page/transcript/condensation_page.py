@@ -131,7 +131,7 @@ def net_of(owner: User, totals: Mapping[str, Any]) -> Net:
     """Return the net of the totals of an owner's attempts, at the input prices of today."""
     one_token = condense.Usage(input=1)
     own = Profile.objects.filter(owner=owner)
-    # Records have the name of before, and a model's path was one.
+    # Records have earlier names, and a model's path was one.
     prices = {one.model: one.cost_of(one_token) for one in own}
     prices |= {one.name: one.cost_of(one_token) for one in own}
     worth, unpriced = Decimal(0), 0

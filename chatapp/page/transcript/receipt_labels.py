@@ -56,7 +56,7 @@ _FACT_KINDS: Mapping[str, Promise] = {
     "names": gettext_lazy("Numbers and names you gave"),
     "results": gettext_lazy("Results in answers"),
 }
-# The lost ones first.
+# Lost facts first.
 _VERDICTS: Mapping[condense.FactState, Promise] = {
     "lost": gettext_lazy("lost"),
     "changed": gettext_lazy("changed"),

@@ -379,7 +379,7 @@ class Builder:
 
     def _cleared(self) -> dict[tuple[int, str], HiddenBy]:
         """Return the reasons of cleared results, by the message's key and the call's id."""
-        # The markers in force of clearings.
+        # The markers of clearings that are in force.
         made = Message.objects.filter(
             conversation=self.conversation.pk, clear_id__isnull=False, hidden=False
         ).select_related("condensation")

@@ -80,7 +80,7 @@ def _read(kind: condense.PartKind | None, text: str, summary: str) -> Iterator[S
     heading, _line, rest = text.partition("\n")
     match kind:
         case condense.PartKind.LEDGER if heading.startswith("## Ledger ~"):
-            # One of before it was Markdown, under its own headings.
+            # An older ledger was Markdown, under its own headings.
             for section in text.split(f"\n{heading.removeprefix('## Ledger ')} ")[1:]:
                 title, *lines = section.split("\n")
                 if facts := [line for line in lines if line]:

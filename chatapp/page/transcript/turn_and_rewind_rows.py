@@ -136,7 +136,7 @@ def _turns(
     for turn in ended.exclude(finished_at=None):
         if cut.get(turn.pk) == "stopped":
             continue
-        # How the newest can be taken up depends on how it ended.
+        # The ways to take up the newest turn depend on its end.
         commands: tuple[str, ...] = ("turn.retry",) if turn == newest else ()
         if turn == newest and turn.status == Turn.Status.SUCCEEDED:
             commands = ("turn.continue",)

@@ -15,7 +15,7 @@ from psycopg.types.json import Json
 from psycopg.types.string import TextLoader
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-# Seconds for one that does not wait.
+# Seconds of a wait that should be none.
 NO_WAIT = 0.001
 
 # Dates come in the form that the client can read, also if the server prefers another.
@@ -136,6 +136,6 @@ def connect_anew(pool: ConnectionPool) -> None:
 @atexit.register
 def close_pools() -> None:
     """Close all pools: at its end, Python would wait for their threads in vain."""
-    # Django has no other way to them.
+    # Django has no other way to its pools.
     for pool in [*DatabaseWrapper._connection_pools.values()]:  # type: ignore[attr-defined] # noqa: SLF001
         pool.close()

@@ -33,7 +33,7 @@ def _make(path: Path) -> None:
         # SQLite would make it readable by others, and gives the files next to it the same mode.
         draft.touch(mode=0o600)
         with closing(sqlite3.connect(draft)) as new:
-            # This alone writes its beginning.
+            # Only this writes the beginning of the file.
             new.execute("PRAGMA journal_mode=WAL")
         with suppress(FileExistsError):
             path.hardlink_to(draft)

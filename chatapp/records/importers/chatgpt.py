@@ -64,7 +64,7 @@ def _said(chat: Chat, node: Mapping[str, Any]) -> Said:
         links = {str(one.get("matched_text")): one.get("alt") for one in cited}
         names = {mark: "".join(_NAMED.findall(mark)) for mark in _CITED.findall(text)}
         text = _CITED.sub(lambda found: str(links.get(found[0]) or names[found[0]]), text)
-        # A pattern would hold up everything else for as long as it looks at a long text.
+        # A pattern would hold up everything else while it searches a long text.
         for mark in _MARKS:
             text = text.replace(mark, "")
     if kind in _THOUGHTS:

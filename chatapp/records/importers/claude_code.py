@@ -101,7 +101,7 @@ class Session(Transcript):
     @override
     def pieces(self) -> Iterator[Piece]:
         self._say_waiting()
-        # The user's own title is the first that holds.
+        # The user's own title counts first.
         for title in map(self._titles.get, ("customTitle", "aiTitle", "summary")):
             if isinstance(title, str):
                 self.describe(title=title)
@@ -203,7 +203,7 @@ class Session(Transcript):
             name = model[:100] if isinstance(model, str) else ""
             self._call = self.call(name, at, **figures)
         elif figures["tokens_output"] > self._call["tokens_output"]:
-            # Each part says how much it was by then.
+            # Each part reports the totals so far.
             self._call |= figures
 
     @override

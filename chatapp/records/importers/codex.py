@@ -62,7 +62,7 @@ class Rollout(transcripts.Transcript):
         at = item.get("timestamp")
         match item:
             case {"type": "compacted", "payload": {"message": str(text)} as told}:
-                # Newer ones have it in the history that they go on with.
+                # Newer files have it in the history that goes on.
                 if text := text or joined(told.get("replacement_history")):
                     self.condense(text, at)
             case {"type": "event_msg", "payload": {"type": "token_count", "info": {**info}}}:

@@ -20,7 +20,7 @@ UNKNOWN_FORM = say("The file is of no form that is known here: that is “{form}
 
 # Keys whose value is no list of objects.
 _SINGLE: dict[str, type] = {"format": str, "exported_at": str, "conversation": dict}
-# Python makes integers of a few more; words may have as many, too.
+# Python makes integers of a few more digits, and words may have as many.
 MOST_DIGITS = 4_000
 _LONG = re.compile(rb"\d{%d}" % MOST_DIGITS)
 

@@ -33,7 +33,7 @@ _TAGS = {
 }
 _NAMESPACE = uuid.UUID("7c5b0f9e-2a51-4b7e-8f0e-0d5f6f1d9a11")
 
-# A file may hold anything: each of these takes no longer than its text is long.
+# Each of these takes linear time, since a file may hold anything.
 _WRAPPED = re.compile(r"\s*<(task|user_message|feedback|answer)>(.*)</\1>\s*\Z", re.DOTALL)
 _RESULT = re.compile(r"\[(\w++)[^\n]*\] Result:")
 _OWN = re.compile(r"\s*(?:<environment_details>|\[ERROR\])")

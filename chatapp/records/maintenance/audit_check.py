@@ -149,7 +149,7 @@ class _Comparison:
     def __init__(self, verdict: ChainFindings, entries: Iterable[AuditEntry]) -> None:
         self.verdict = verdict
         self._note = verdict.problems.append
-        # By the name of a message or record, and of a fact or digest.
+        # By the name of a message or record, and by that of a fact or digest.
         self.known = defaultdict[str, dict[str, list[_Told]]](dict)
         # The number of the entry on an erasure, and the names that it says were erased.
         self.erasure, self.erased = 0, set[str]()
@@ -166,7 +166,7 @@ class _Comparison:
             self.known[what][name] = [*(one for one in known if not one.passes), told]
         if AuditEntry.Kind(entry.kind) == AuditEntry.Kind.ERASURE:
             self.erasure = entry.number
-            # Those of older versions mean all that is on record.
+            # Entries of older versions mean everything on record.
             self.erased |= {*payload.get("erased", self.known)}
 
     def compare(self) -> None:

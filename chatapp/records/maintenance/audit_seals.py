@@ -114,7 +114,7 @@ async def seal_audit() -> None:
         finally:
             connections.close_all()
 
-    # Not in the thread where each write of this process waits for those before it.
+    # In a thread of its own: writes of this process wait for each other in theirs.
     await asyncio.to_thread(seal)
 
 

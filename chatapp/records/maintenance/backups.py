@@ -42,7 +42,7 @@ SEAL_KEY = "seal-key"
 _CONTENTS = "backup.json"
 # Bytes of a name: a restore needs room for a folder before it.
 _LONGEST = 3_000
-# How the names of files begin that a backup needs while it is made.
+# The beginning of names of files that a backup needs while it is made.
 _DRAFT = ".palimpsest-backup-"
 
 
@@ -110,7 +110,7 @@ def write_backup(source: BackupPaths, path: Path) -> Backup:
         ):
             _fill(_ArchiveWriter(archive, backup), source, Path(draft))
         with Path(draft).open("rb") as written:
-            # The disk has to have it: its name must not stand for half of it.
+            # On the disk before it gets its name, which must never stand for half of it.
             os.fsync(written.fileno())
         Path(draft).replace(path)
     except BaseException:

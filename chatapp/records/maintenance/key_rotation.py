@@ -59,7 +59,7 @@ def encrypted_columns() -> Iterator[Column]:
         for column in model._meta.concrete_fields:  # noqa: SLF001 - as above
             if isinstance(column, EncryptedField):
                 yield model, column
-    # Among the values of its JSON are encrypted ones.
+    # Some values of its JSON are encrypted.
     yield Authenticator, Authenticator._meta.get_field("data")  # noqa: SLF001 - as above
 
 

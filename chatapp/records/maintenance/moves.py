@@ -109,7 +109,7 @@ def _compare(source: BaseDatabaseWrapper, copied: Copied, say: Say) -> None:
         say(said)
 
 
-# Problems, a sentence about all that was looked at, and a template for the places of new ones.
+# Problems, a sentence about everything examined, and a template for the places of new ones.
 type _Found = tuple[dict[object, str], str, str]
 
 

@@ -36,7 +36,7 @@ class Unusable(errors.Refused):
     """The whole file can't be imported; the text is the reason."""
 
 
-# Stands in each record, see docs/export.md; one that has to be read otherwise gets another name.
+# Part of each record, see docs/export.md; a form that is read otherwise gets another name.
 FORMAT = "palimpsest conversation 1"
 
 # A message has ``role`` and ``content`` as condense.Message.from_api takes them, and if known the

@@ -21,7 +21,7 @@ from condense import noop, say
 # Files of an archive, and bytes of the list of them.
 MOST_ENTRIES = 20_000
 MOST_LISTED = 4 * 1024 * 1024
-# Bytes, unpacked, of all that is in an archive, and of all files that messages name.
+# Unpacked bytes of everything in an archive, and of all files that messages name.
 MOST_UNPACKED = 4 * 1024**3
 MOST_ATTACHED = 1024**3
 # The size of a larger file as a multiple of its packed one; text shrinks to a tenth at best.

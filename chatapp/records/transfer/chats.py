@@ -34,7 +34,7 @@ _NAMES, _KEYS = ("file_name", "name", "filename"), ("file_uuid", "file_id")
 NOWHERE, UNKNOWN = "00000000-0000-", "?"
 # The role of messages whose role is not said, and differs from the role of the rest.
 _ROLES = {"tool_result": "user"}
-# Messages that are written or hidden for each one of the file, and some besides.
+# Messages that may be written or hidden per message of the file, and a few more.
 MOST_STEPS, FEW_STEPS = 20, 1_000
 
 # Steps that are done one after the other, where nested calls would go too deep.
@@ -52,7 +52,7 @@ class _Node:
     children: "list[_Node]" = field(default_factory=list)
 
 
-# Whose message it is, and its blocks.
+# The author of a message, and its blocks.
 Said = tuple[str, list[Block]]
 
 # Messages up to the end of an answer, and those of the user of which one comes next.

@@ -41,7 +41,7 @@ class _PartNumbers:
         self.fragments: list[dict[str, Any]] = []
         self._numbers: dict[bytes, int] = {}
         self._reader = RequestReader(conversation.pk)
-        # An import renames them, also where the name in the file happens to be the one of here.
+        # An import renames them, even if the file's name is also used here.
         others = dict.fromkeys(names, "another")
         self._altered = {
             row.seq

@@ -23,7 +23,7 @@ _NO_TEXT = re.compile(
 )
 # All but these in a call or a result: a page has words of its own for a tool's work.
 _OF_PAGE = re.compile("(?!(?:args|arguments|content|input|output|tool_call)$).*", re.DOTALL)
-# Under these, one word is text as well.
+# Under these keys, one word is text as well.
 _TEXT = {
     "", "content", "error", "message", "output", "parts", "prompt", "refusal", "result", "summary",
     "text", "think", "thinking", "thoughts", "title", "transcript", "user_profile", "value",

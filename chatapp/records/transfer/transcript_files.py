@@ -29,8 +29,8 @@ MAX_GAP = 64 << 20  # of a line, and between two messages
 # The largest item.
 MOST_VALUES, BESIDES = 1_000_000, 1_000  # values and names; bytes that it counts besides
 MOST_TEXT, LONGEST_TEXT = 64 << 20, 28 << 20  # bytes of all its texts, and of one: an image fits
-# Bytes that the parser takes at once. It copies a text of which only a part is there at each of
-# them, and holds up all other threads for the time that their values take.
+# Bytes that the parser takes at once. With fewer it copies a long text more often; with more it
+# holds up all other threads for longer while it makes their values.
 PARSED_AT_ONCE = 256 << 10
 # Levels. Deeper contents could be neither stored nor sent, but messages may lie in each other.
 MAX_DEPTH, DEEPEST = 200, 20_000

@@ -208,7 +208,7 @@ class Transcript:
         about = [one.item for one in self.besides]
         if loss := describe_loss(self.texts, [self.messages, about, self.reshaped]):
             yield Problem(0, loss)
-        # By their times it is known which version is which.
+        # Their times say which version is which.
         now = timezone.now()
         for number, one in enumerate(self.rewinds):
             at = (now + timedelta(microseconds=number)).isoformat()

@@ -112,7 +112,7 @@ class Connection:
             """Extend the time limit of a call, and show progress once in ``PROGRESS_PAUSE``."""
             nonlocal shown
             with suppress(RuntimeError):
-                # It raises where the call is over by now.
+                # It raises if the call is over by now.
                 left = min(self.silence, until - time.monotonic())
                 timeout.reschedule(loop.time() + left)
             if time.monotonic() - shown > PROGRESS_PAUSE:
@@ -185,7 +185,7 @@ class Connection:
             if not self._opened.done():
                 problem = self._transport.problem or noop("It ended the connection.")
                 self._opened.set_exception(self._failed(problem))
-                # Nobody may be there to hear it.
+                # Read, since nobody may be waiting for it.
                 self._opened.exception()
 
     def _reason(self, error: BaseException) -> str:
@@ -209,7 +209,7 @@ def outcome_of(result: types.CallToolResult, server: Server, outputs: Path) -> T
     texts = [part for part in parts if isinstance(part, str)]
     images = [part for part in parts if not isinstance(part, str)]
     structured = result.structured_content
-    # Most servers send it as a text as well, for clients that know nothing else.
+    # Most servers also send it as a text, for clients that read nothing else.
     if structured is not None and not any(_says(text, structured) for text in texts):
         texts.append(json.dumps(structured, ensure_ascii=False))
     if len(images) > MAX_IMAGES:

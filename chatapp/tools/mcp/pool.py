@@ -94,7 +94,7 @@ class Pool:
             connection = await connect(key[0], root, guard)
             await connection.open()
         except BaseException:
-            # Where it was closed, there may be another by now.
+            # After it was closed, there may be another connection by now.
             if self._opening.get(key) is asyncio.current_task():
                 del self._opening[key]
             raise

@@ -204,7 +204,7 @@ class CommandTransport:
                         said = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
                         await inbound.send(SessionMessage(said))
         self.ended.set()
-        # Its end is not noticed while something is left to be read.
+        # The end of the process is not noticed while output is left to be read.
         while await stdout.read(_CHUNK):
             pass
 

@@ -36,7 +36,7 @@ def change_profile(request: ApiRequest, profile_pk: int, change: schemas.Profile
     stored = model_to_dict(profile, fields=ProfileForm.Meta.fields)
     form = ProfileForm({**stored, **chosen, **wanted}, instance=profile)
     for name in ("context_window", "max_output"):
-        # No page is there that would look it up.
+        # A program has no page that would look it up.
         form.fields[name].required = True
     _save(form)
     actions.announce_changes(request.auth.pk)

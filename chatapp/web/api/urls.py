@@ -11,7 +11,7 @@ from chatapp.web.api import conversations, history, mcp_server, settings, turns
 from chatapp.web.api.auth import api
 
 API_PREFIX = "/api/"
-# How every refusal looks.
+# The form of every refusal.
 PROBLEM = {
     "description": "Why it was not done, as a sentence.",
     "content": {

@@ -69,7 +69,7 @@ class _Revoking(forms.Form):
             user.api_tokens.all().delete()
 
 
-# Where the password before is known, where there was none, and where a link stands for it.
+# Forms for a known old password, for none, and for a link in place of it.
 _forms = (ChangePasswordForm, SetPasswordForm, ResetPasswordKeyForm, ManageUserSessionsForm)
 ChangedForm, FirstForm, LinkedForm, SessionsForm = (
     type(one.__name__, (_Revoking, one), {}) for one in _forms

@@ -133,7 +133,7 @@ SETTINGS_SECTIONS = {
 }
 # Settings that have a place of their own on the page.
 PLACED = ("strategy", "messages_kept", "tokens_kept", "keep_first", "condensing_prompt")
-# Switches that say when they are off, so that one that was not sent stays as it is.
+# Switches that are sent also when they are off; one that was not sent stays as it is.
 SWITCHES = ("attach_ledger", "attach_files", "check_summaries", "find_contradictions")
 # Settings that may be missing from a form: the page hides them where they change nothing.
 OPTIONAL_FIELDS = (

@@ -108,7 +108,7 @@ def key_field() -> forms.CharField:
 def connectable() -> list[tuple[str, Any]]:
     """Return the places to connect a first model, with their labels."""
     keyed = [spec for spec in provider_specs().values() if spec.needs_key]
-    # One whose API others speak has a label for all of them.
+    # A provider whose API others speak has a label for all of them.
     named = [(one.name, one.first_profile if one.presets else one.label) for one in keyed]
     return [*named, (ELSEWHERE, _("Another address"))]
 

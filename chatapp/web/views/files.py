@@ -120,7 +120,7 @@ def show_files(request: UserRequest, conversation: Conversation) -> HttpResponse
         try:
             files += folder_transfer.list_files(Workspace(workspace_of(conversation)))
         except errors.Refused as reason:
-            # This may be the page that one would be sent back to.
+            # It may be the page that the user would be sent back to.
             messages.error(request, in_words(str(reason)))
             status = REFUSED_STATUS
         more = len(files) >= folder_transfer.MAX_LISTED

@@ -51,7 +51,7 @@ def edit_server(request: UserRequest, pk: int | None = None) -> HttpResponse:
         try:
             messages.success(request, describe(mcp_servers.try_server(server=server)))
         except errors.Refused as reason:
-            # It is saved all the same.
+            # The server is saved all the same.
             messages.error(request, in_words(str(reason)))
     actions.announce_changes(request.user.pk)
     return redirect("edit_mcp_server", server.pk)

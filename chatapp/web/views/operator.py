@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 # These let an operator into an account, so that their session alone is not enough.
 OPENING = ("/factor/", "/password/")
 
-# Where a session keeps the token of the last invitation that it made.
+# The session's key for the token of its last invitation.
 _MADE = "made_invitation"
 
 

@@ -96,7 +96,7 @@ def delete_profile(request: UserRequest, pk: int) -> HttpResponse:
     profile = own_profile(request, pk)
     if request.method == "POST":
         with transaction.atomic():
-            # A turn that begins meanwhile, here or elsewhere, names it.
+            # A turn that begins meanwhile, here or elsewhere, names the profile.
             answered = Conversation.objects.filter(profile=profile).values_list("pk", flat=True)
             if pks := [*answered]:
                 lock(Conversation, *pks)

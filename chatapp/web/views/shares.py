@@ -24,10 +24,10 @@ from chatapp.records.transfer.readable_copy import policy, write_html, write_mar
 from chatapp.records.transfer.record_export import write_record
 from chatapp.web.views.common import UserRequest, download, in_conversation
 
-# How often one link is opened within a minute, by everybody.
+# Views of one link within a minute, by all visitors.
 MOST_VIEWS = 60
 MINUTE = 60
-# Seconds for which a page is kept that nothing has changed in.
+# Seconds for which an unchanged page is kept.
 PAGE_LIFETIME = 300
 TOO_MANY = 429
 # Directives against uses of the page, in addition to those for loading.
@@ -69,7 +69,7 @@ def stop_sharing(request: UserRequest, conversation: Conversation) -> HttpRespon
 @csp_override(policy() | {name: [CSP.NONE] for name in CLOSED})
 def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to holders of its link, and nothing else."""
-    # It opens nothing once its conversation or its owner is gone.
+    # A link opens nothing once its conversation or owner is gone.
     there = Share.objects.filter(
         conversation__deleted_at=None,
         conversation__owner__is_active=True,
@@ -85,7 +85,7 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
         answer = HttpResponse(write_page(words))
         answer.status_code, answer["Retry-After"] = TOO_MANY, str(MINUTE)
     else:
-        # Kept while nothing changes: to write it takes longer than to ask for it.
+        # Kept while nothing changes: writing the page takes longer than asking if it changed.
         own, digest = share.conversation, Share.digest_of(str(share.conversation))
         who = languages.reader()
         key = f"shared-page-{share.digest}-{own.revision}-{digest}-{who.language}-{who.locale}"
