@@ -19,9 +19,8 @@ from chatapp.project.search import Query
 from chatapp.project.sentences import zone_named
 from chatapp.tools.search_history import ALWAYS, Days, FoundMessage
 
-# Tokens of the messages that are read for one search, and of one next to them; characters of a
-# message that is listed.
-MOST_READ, MOST_BESIDE, BEGINNING = 40_000, 4_000, 200
+MOST_READ, MOST_BESIDE = 40_000, 4_000  # tokens read for one search, and of a neighbour
+BEGINNING = 200  # characters of a message that is listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +44,10 @@ class StoredHistory:
 class StoredRecall:
     """The engine's ``Recall`` of one conversation, and the index that the ranking asks.
 
-    It searches hidden messages, and with ``until`` all messages up to that position, all of them of
-    some ``days``. A search takes at most seven statements, one more for each file and for days, and
-    some 5 ms of CPU however much is stored. Of its passages ``condense.recalled_block`` takes those
-    that fit well.
+    It searches hidden messages, with ``until`` also all messages up to that position, and with
+    ``days`` only messages of these days. A search takes at most seven statements, one more for each
+    file and for days, and some 5 ms of CPU however much is stored. ``condense.recalled_block``
+    takes the passages that fit well.
     """
 
     def __init__(
