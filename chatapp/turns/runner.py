@@ -282,7 +282,7 @@ class TurnTask:
                 lost_turns.inc()
         except (DatabaseError, OSError) as error:
             return storage_failed(error)
-        # The turn of a condensation by hand has no row: only its attempt's row shows the rest.
+        # A turn that only condenses has no row: an ending that its attempt's row lacks is sent.
         return ending if run.turn.condenses else replace(ending, on_record=True)
 
 

@@ -195,7 +195,7 @@ _READERS: dict[str, Callable[[Column, Any], Any]] = {
 
 # Random bits in the keys of one file's rows: the rest of each key is the row's number.
 _NUMBERED = 32
-# The highest number that a message may have: sentences added here need some as well.
+# The highest number of an imported message: those that are written here later need some as well.
 _HIGHEST = 10**9
 
 WRONG_MESSAGE = noop("Message {number}: {problem}")
