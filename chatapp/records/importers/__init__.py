@@ -24,7 +24,7 @@ from chatapp.records.transfer.transcript_files import Sample, take_sample
 
 UNKNOWN_FORMAT = gettext_lazy("This file's format is not known here.")
 
-# A form whose beginning others share is tried last.
+# What others begin with as well is asked last.
 LAST = "messages"
 # Files of an archive that are looked at.
 MOST_SAMPLED = 5
