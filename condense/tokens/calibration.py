@@ -38,7 +38,7 @@ class Calibration:
     """A line through the latest reports; without any, estimates stay unchanged.
 
     The slope is the ratio of the tokenizers; the constant is the vendor's addition to every
-    request. Both are drawn towards (1, 0) until reports say otherwise, the latest ones weigh most,
+    request. They are drawn towards 1 and 0 until reports say otherwise, the latest ones weigh most,
     and outliers hardly anything. The tokens of ``media`` (images and PDFs, see
     ``condense.count_media``) are the same for every tokenizer, so the line is one of text alone.
     """
@@ -90,7 +90,7 @@ class Calibration:
 
 
 def _fit(reports: tuple[Report, ...], doubts: list[float]) -> FittedLine:
-    """Return the line of weighted least squares, with (0, 1) as its prior."""
+    """Return the line of weighted least squares; its prior has the constant 0 and the slope 1."""
     cc, cs, ss = CONSTANT_DOUBT**-2, 0.0, SLOPE_DOUBT**-2
     c = s = 0.0
     for age, (report, doubt) in enumerate(zip(reversed(reports), reversed(doubts), strict=True)):
