@@ -79,7 +79,7 @@ def rows_of(database: BaseDatabaseWrapper, sql: str) -> Iterator[tuple[Any, ...]
             cursor.execute(sql)
             yield from cursor
         else:
-            # Psycopg's cursors hold all rows, this method aside.
+            # Psycopg's cursors hold all rows, except with this method.
             yield from cursor.stream(sql)
 
 
