@@ -129,8 +129,8 @@ class Command(BaseCommand):
             with background():
                 server.run()
             if not (server.listen_problem or is_shared()):
-                # Copies of a stopped server's database can then be made of this file alone; on a
-                # full disk it stays in two.
+                # Who copies a stopped server's database may take this file alone; on a full disk it
+                # stays in two.
                 with suppress(DatabaseError):
                     execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except DatabaseError as error:
@@ -148,7 +148,7 @@ class Command(BaseCommand):
         if not settings.CLUSTER:
             migrate_if_needed()
         self.heartbeat.begin()
-        # Turns that a crash left open are closed before a user comes; the loop goes on after this.
+        # What a crash left is closed before anybody can come; the loop goes on after this.
         loop = asyncio.get_event_loop()
         loop.run_until_complete(running_turns.clear_up())
         loop.call_soon(running_turns.open)
