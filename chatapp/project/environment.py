@@ -308,16 +308,35 @@ def stay_only_server_in(name: str, folder: Path) -> None:
         _to_the_end.enter_context(only_server_in(name, folder))
 
 
+def name_new_file(draft: Path, path: Path) -> None:
+    """Give a file this name unless another has it; it may keep its old one."""
+    try:
+        path.hardlink_to(draft)
+    except FileExistsError:
+        return
+    except OSError:
+        # Memory cards and many network folders have no links.
+        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            if not path.exists():
+                draft.rename(path)
+        finally:
+            os.close(folder)
+
+
 def read_or_create_secret(path: Path) -> str:
     """Return the secret in the file; the first call creates it for its owner only."""
     try:
         if not path.exists():
-            # It is 0600 from the start, and link never replaces: no reader sees half a key.
-            with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="ascii") as draft:
-                draft.write(secrets.token_urlsafe(64))
-                draft.flush()
-                with contextlib.suppress(FileExistsError):
-                    path.hardlink_to(draft.name)
+            # It is 0600 from the start, and whole when it has its name.
+            descriptor, name = tempfile.mkstemp(dir=path.parent)
+            try:
+                with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                    file.write(secrets.token_urlsafe(64))
+                name_new_file(Path(name), path)
+            finally:
+                Path(name).unlink(missing_ok=True)
         secret = path.read_text(encoding="ascii").strip()
     except OSError as error:
         raise BadEnvironment(

@@ -133,7 +133,7 @@ class AttemptRunner:
         sizes = reduction.tokens_before.value, reduction.tokens_after.value
         level = logging.WARNING if sizes[1] > LITTLE * sizes[0] else logging.INFO
         figures = *sizes, 100 * (sizes[1] / max(1, sizes[0]) - 1), reduction.count
-        logger.log(level, SUCCEEDED, self.attempt.id, *figures, reduction.cost)
+        logger.log(level, SUCCEEDED, self.attempt.id, *figures, f"{reduction.cost:f}")
         self.hooks.tell(AttemptSucceeded(self.attempt, reduction))
         return reduction
 
@@ -154,7 +154,8 @@ class AttemptRunner:
         following = next((one.name for one in self.ladder.after(rest, error)), None)
         await self.log.failed(self.attempt, error, fell_back_to=following)
         told, name = following or "nothing", type(error).__name__
-        logger.info(ATTEMPT_FAILED, self.attempt.id, name, error.calls, error.cost, told)
+        figures = name, error.calls, f"{error.cost:f}"
+        logger.info(ATTEMPT_FAILED, self.attempt.id, *figures, told)
         self.hooks.tell(AttemptFailed(self.attempt, error))
         if following:
             self.hooks.tell(FellBack(self.attempt, following))

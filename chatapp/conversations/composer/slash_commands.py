@@ -1,6 +1,7 @@
 """Slash commands, built in and people's own; the blocks of commands and paths in a message."""
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from django.contrib.auth.models import User
 from django.utils.functional import Promise
@@ -55,6 +56,14 @@ BUILT_IN = (
     BuiltIn("help", _lazy("Show everything you can type here."), anywhere=True),
 )
 RESERVED = frozenset(one.name for one in BUILT_IN)
+# The share of letters that a misspelt name has in common with the one that is meant.
+ALIKE = 0.7
+# Names that these commands have in other programs.
+NAMES_ELSEWHERE = {
+    **dict.fromkeys(("compact", "compress", "smol", "summarize"), "condense"),
+    **dict.fromkeys(("new", "reset"), "clear"),
+    "undo": "rewind",
+}
 
 
 def built_in(text: str) -> tuple[str, str]:
@@ -104,15 +113,24 @@ async def expand(conversation: Conversation, text: str, *, strict: bool) -> Expa
 
 def _directive_in(conversation: Conversation, text: str, *, strict: bool) -> list[condense.Block]:
     name, arguments = called_in(text) or ("", "")
-    if name and (command := own_commands(conversation).get(name)):
+    if not name:
+        return []
+    own = own_commands(conversation)
+    if command := own.get(name):
         return [command_block(name, command.directive(arguments))]
-    if not name or not strict:
+    if not strict:
         return []
     if any(built_in(text)):
         words = _("/{name} is a command. Reload the page and type it again.", name=name)
         raise Refused(words)
     if name in RESERVED:
         words = _("/{name} takes nothing after it. Send it again to send it as text.", name=name)
+    elif near := get_close_matches(NAMES_ELSEWHERE.get(name, name), [*RESERVED, *own], 1, ALIKE):
+        words = _(
+            "There is no command /{name}, but there is /{other}. Send it again to send it as text.",
+            name=name,
+            other=near[0],
+        )
     else:
         words = _("There is no command /{name}. Send it again to send it as text.", name=name)
     raise Unclear(words)

@@ -2,14 +2,14 @@
 
 import secrets
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any, override
 
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
-from chatapp.project.environment import database_problem
+from chatapp.project.environment import database_problem, name_new_file
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -35,8 +35,7 @@ def _make(path: Path) -> None:
         with closing(sqlite3.connect(draft)) as new:
             # Only this writes the beginning of the file.
             new.execute("PRAGMA journal_mode=WAL")
-        with suppress(FileExistsError):
-            path.hardlink_to(draft)
+        name_new_file(draft, path)
     except sqlite3.Error as error:
         raise OperationalError(*error.args) from error
     finally:

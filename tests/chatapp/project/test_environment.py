@@ -1,11 +1,14 @@
 """Strict readers: a wrong value is named in one sentence."""
 
+import errno
+import os
 import resource
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PosixPath
+from typing import Any, override
 
 import pytest
 
@@ -148,9 +151,18 @@ def test_a_full_disk_takes_nothing(tmp_path: Path) -> None:
     assert problem == f"X {tmp_path} is not writable: File too large."
 
 
-def test_the_secret_is_stable_and_private(tmp_path: Path) -> None:
+class OnCard(PosixPath):
+    """A file on a disk without links, as memory cards are."""
+
+    @override
+    def hardlink_to(self, target: Any) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+
+@pytest.mark.parametrize("kind", [Path, OnCard])
+def test_the_secret_is_stable_and_private(tmp_path: Path, kind: type[Path]) -> None:
     """The first reader creates it, later ones get the same, and no one else can read it."""
-    path = tmp_path / "secret-key"
+    path = kind(tmp_path / "secret-key")
     secret = read_or_create_secret(path)
     assert len(secret) >= 64
     assert read_or_create_secret(path) == secret
@@ -158,10 +170,11 @@ def test_the_secret_is_stable_and_private(tmp_path: Path) -> None:
     assert list(tmp_path.glob("tmp*")) == []
 
 
-def test_racing_readers_agree_on_the_secret(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [Path, OnCard])
+def test_racing_readers_agree_on_the_secret(tmp_path: Path, kind: type[Path]) -> None:
     """Two processes that start together sign with the same key."""
     with ThreadPoolExecutor(8) as pool:
-        secrets = set(pool.map(read_or_create_secret, [tmp_path / "secret-key"] * 32))
+        secrets = set(pool.map(read_or_create_secret, [kind(tmp_path / "secret-key")] * 32))
     assert len(secrets) == 1
 
 

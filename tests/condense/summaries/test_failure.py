@@ -2,12 +2,12 @@
 
 import json
 import re
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import anthropic
 import httpx2
-import openai
 import pytest
 
 from condense.summaries.summary_failures import (
@@ -73,7 +73,6 @@ def test_keys_are_blotted_out(secret: str) -> None:
 
 
 TOO_LONG = "prompt is too long: 213462 tokens > 200000 maximum"
-ANTHROPIC, OPENAI = anthropic.Anthropic(api_key="none"), openai.OpenAI(api_key="none")
 REQUEST = httpx2.Request("POST", "https://example.org/v1/messages")
 
 # What vendors say of an overflow, and errors of theirs that are none.
@@ -81,23 +80,36 @@ ERRORS = json.loads((Path(__file__).parent / "vendor_errors.json").read_text("ut
 SAYINGS, NOT_OVERFLOWS = ERRORS["overflows"], ERRORS["others"]
 
 
+@cache
+def client(sdk: str) -> Any:
+    """Return the client of a vendor's SDK; to import one takes a second, for which few wait."""
+    made = {"anthropic": "Anthropic", "openai": "OpenAI"}[sdk]
+    return getattr(import_module(sdk), made)(api_key="none")
+
+
 def anthropic_error(status: int, kind: str, message: str) -> Exception:
     """Return what the anthropic SDK raises for an answer, or for an event within a stream."""
     body = {"type": "error", "error": {"type": kind, "message": message}}
-    return _raised(ANTHROPIC, status, body)
+    return _raised("anthropic", status, body)
 
 
 def openai_error(status: int, message: str, code: str | None = None) -> Exception:
     """Return what the openai SDK raises for an answer."""
     body = {"error": {"message": message, "type": "invalid_request_error", "code": code}}
-    return _raised(OPENAI, status, body)
+    return _raised("openai", status, body)
 
 
-def _raised(client: Any, status: int, body: object) -> Exception:
+def _raised(sdk: str, status: int, body: object) -> Exception:
     """Return what a vendor's client raises for an answer with this body."""
     response = httpx2.Response(status, request=REQUEST, json=body)
     said = f"Error code: {status} - {body}"
-    error: Exception = client._make_status_error(said, body=body, response=response)
+    error: Exception = client(sdk)._make_status_error(said, body=body, response=response)
+    return error
+
+
+def stream_error(message: str, body: object) -> Exception:
+    """Return what the openai SDK raises in a stream."""
+    error: Exception = import_module("openai").APIError(message, REQUEST, body=body)
     return error
 
 
@@ -105,11 +117,10 @@ def _raised(client: Any, status: int, body: object) -> Exception:
 def test_a_body_without_an_error_object_is_recognised(body: object) -> None:
     """LM Studio and proxies answer so, and the openai SDK keeps the words in the body only."""
     response = httpx2.Response(400, request=REQUEST, json=body)
-    error = OPENAI._make_status_error_from_response(response)
+    error = client("openai")._make_status_error_from_response(response)
     assert TOO_LONG not in str(error)
     assert is_context_overflow(error)
-    streamed = openai.APIError("An error occurred during streaming", REQUEST, body=TOO_LONG)
-    assert is_context_overflow(streamed)
+    assert is_context_overflow(stream_error("An error occurred during streaming", TOO_LONG))
 
 
 @pytest.mark.parametrize("message", SAYINGS.values(), ids=SAYINGS)
@@ -162,7 +173,7 @@ def test_the_sdks_errors_are_recognised() -> None:
         anthropic_error(413, "request_too_large", "Request exceeds"),
         anthropic_error(200, "invalid_request_error", TOO_LONG),
         openai_error(400, "Sorry.", "context_length_exceeded"),
-        openai.APIError("Sorry.", REQUEST, body=by_code),
+        stream_error("Sorry.", by_code),
     ]
     others = [
         anthropic_error(429, "rate_limit_error", "tokens per minute"),
@@ -176,12 +187,12 @@ def test_the_sdks_errors_are_recognised() -> None:
 def test_a_reply_that_stopped_because_the_window_was_full_is_an_overflow() -> None:
     """Anthropic says so instead of raising, also in a stream's event and through Bedrock."""
     full = "model_context_window_exceeded"
-    delta = anthropic.types.raw_message_delta_event.Delta(stop_reason=full)
-    usage = anthropic.types.MessageDeltaUsage(output_tokens=1)
+    types = import_module("anthropic.types")
+    delta = types.raw_message_delta_event.Delta(stop_reason=full)
+    usage = types.MessageDeltaUsage(output_tokens=1)
     assert is_context_overflow({"stop_reason": full})
-    assert is_context_overflow(
-        anthropic.types.RawMessageDeltaEvent(type="message_delta", delta=delta, usage=usage)
-    )
+    event = types.RawMessageDeltaEvent(type="message_delta", delta=delta, usage=usage)
+    assert is_context_overflow(event)
     assert is_context_overflow({"stopReason": full})
     assert is_context_overflow({"choices": [{"finish_reason": full, "delta": {}}]})
 

@@ -70,10 +70,16 @@ async def test_an_unknown_command_is_refused_until_it_is_said_to_be_text(
 ) -> None:
     """In a sentence, with the nonce, so that the page keeps the words; nothing is stored."""
     anthropic_standin.reply("Fine.")
-    nonce = await page.say("/reveiw a.py")
-    refusal = await page.until("refused")
-    assert (refusal["nonce"], refusal["unclear"]) == (nonce, True)
-    assert refusal["reason"].startswith("There is no command /reveiw.")
+    unknown = "There is no command "
+    for words, reason in {
+        "/frobnicate a.py": "/frobnicate. ",
+        "/hlep": "/hlep, but there is /help.",
+        "/compact the port": "/compact, but there is /condense.",
+    }.items():
+        nonce = await page.say(words)
+        refusal = await page.until("refused")
+        assert (refusal["nonce"], refusal["unclear"]) == (nonce, True)
+        assert refusal["reason"].startswith(unknown + reason)
     await page.say("@../secret")
     refusal = await page.until("refused")
     assert refusal["unclear"]
