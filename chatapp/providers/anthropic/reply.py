@@ -15,6 +15,7 @@ from chatapp.providers.call_errors import Undocumented
 from chatapp.providers.charges import charged_in, terms_in
 from chatapp.providers.formats import at, listed
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
+from chatapp.providers.stream_errors import error_in
 from chatapp.providers.written_calls import known_name
 
 # Blocks whose text, kept under the same name, grows piece by piece.
@@ -160,7 +161,8 @@ class AnthropicReply(StreamedReply):
     def _take_message_delta(self, event: Any) -> Iterator[events.StreamEvent]:
         match event.get("delta"):
             case {"stop_reason": str(reason), **delta}:
-                self.stop_reason, self.finished = reason[:LONGEST_REASON], True
+                self.stop_reason = reason[:LONGEST_REASON]
+                self.finished = error_in(event) is None
                 details = delta.get("stop_details")
                 self.stop_details = details if isinstance(details, Mapping) else self.stop_details
         yield from _described(event)

@@ -217,6 +217,7 @@ FRAMING = [
     Row("half, no end by its name", ended("null", content="half "), "half ", error="broke off"),
     Row("an end by another name", [event(chunk(more={"finishReason": "STOP"}, content="a"))], "a"),
     Row("an end without a reason", [*HALF, DONE], "half "),
+    Row("an error behind the end", [*spoken()[:-1], event({"error": "not logged"})], WORDS),
     *[
         Row(
             f"whole, without an end: {text}",
@@ -412,6 +413,7 @@ EMPTIES = [
         Row(name, [*sent, DONE], error=error, again=True)
         for name, error, sent in (
             ("nothing", EMPTY, ended(content="")),
+            ("the end alone", EMPTY, []),
             ("blanks", EMPTY, ended(content=" \n")),
             ("only thoughts", EMPTY, ended(reasoning_content="Hm.")),
             ("thoughts to the limit", CUT, ended("length", reasoning="Hm.")),
@@ -698,6 +700,8 @@ NULL = {"index": 0, "id": "a", "function": {"name": "list_files", "arguments": N
 NAMED, TEXT = ("", '{"path": "{}', '"', "}"), (("list_files", {"path": "{}"}),)
 CALLED = {"index": 0, "id": "a", "function": {"name": "list_files", "parameters": {"path": "."}}}
 START = piece("list_", "", index=0, id="a")
+FLAT: dict[str, Any] = {"name": "list_files", "arguments": WHERE}
+GIVEN = WHERE, '{"path": "b"}'
 CHOICE = {
     "finish_reason": "tool_calls",
     "message": {"content": None, "tool_calls": [piece("list_files", WHERE, id="z")]},
@@ -754,6 +758,16 @@ CALLS = [
             ("an empty id later", LISTED, first(BEGIN, id="a"), later(END, id="")),
             ("two at one place", BOTH, first(id="a"), first(id="b")),
             ("two without ids", (*LISTED, *OTHER), first(), first('{"path": "b"}')),
+            *[
+                (
+                    f"two with one id: {more}",
+                    (*LISTED, *OTHER),
+                    *[piece("list_files", one, id="a", **more) for one in GIVEN],
+                )
+                for more in ({"index": 0}, {})
+            ],
+            ("no function", LISTED, {"index": 0, "id": "a", "function": None, **FLAT}),
+            ("args", LISTED, {"name": "list_files", "args": {"path": "."}}),
             ("two with one id", BOTH, first(id="a"), first(index=1, id="a")),
             ("a gap", BOTH, first(id="a"), first(index=2, id="b")),
             ("no places", BOTH, *[piece("list_files", WHERE, id=one) for one in "ab"]),
