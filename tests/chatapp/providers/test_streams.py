@@ -128,7 +128,7 @@ def begun(**block: Any) -> dict[str, Any]:
     return {"type": "content_block_start", "index": 0, "content_block": block}
 
 
-def delta(kind: str, **said: str) -> dict[str, Any]:
+def delta(kind: str, **said: Any) -> dict[str, Any]:
     """Return the other API's event that says more of a block."""
     return {"type": "content_block_delta", "index": 0, "delta": {"type": f"{kind}_delta", **said}}
 
@@ -160,6 +160,7 @@ A, STOP = chunk(content="a"), event(chunk("stop"))
 HALF, LAST = [event(chunk(content="half "))], chunk("stop", content="all")
 LONG = "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens"
 SMILE = "日本 👨‍👩‍👧 é"
+THEN = delta("text", text="a")
 # As Azure begins.
 NO_CHOICES = {"id": "", "choices": [], "prompt_filter_results": []}
 MESSAGE = (
@@ -246,6 +247,19 @@ FRAMING = [
         "claude, a number as text",
         [one.replace(b'": 0', b'": "0"') for one in claude("a")],
         "a",
+        door=0,
+    ),
+    Row(
+        "claude, no number",
+        [one.replace(b'"index": 0, ', b"") for one in claude("a", "b")],
+        "ab",
+        door=0,
+    ),
+    Row(
+        "claude, one place for all",
+        claude(begun(type="thinking", thinking=""), delta("thinking", thinking="Hm."), THEN),
+        "a",
+        "Hm.",
         door=0,
     ),
     Row(
@@ -712,6 +726,7 @@ FAILED = {
     "failed_generation": '<function=list_files{"path": "."}</function>',
 }
 USE = begun(type="tool_use", name="list_files", input={"path": "."})
+BLOCK = USE["content_block"]
 TWIN = begun(type="tool_use", name="list_files", input={"path": "."}, id="t")
 BARE = begun(type="tool_use", name="list_files", id="t")
 CALLS = [
@@ -856,6 +871,8 @@ CALLS = [
             ("one id twice", BOTH, TWIN, {**TWIN, "index": 1}),
             ("one place twice", BOTH, begun(type="thinking", thinking=""), TWIN, USE),
             ("no input", LISTED, BARE, delta("input_json", partial_json=WHERE)),
+            ("an object piecewise", LISTED, BARE, delta("input_json", partial_json={"path": "."})),
+            ("a text for input", LISTED, {**USE, "content_block": {**BLOCK, "input": WHERE}}),
         )
     ],
     Row("claude, written", claude(f"<tool_call>{SAID}</tool_call>"), calls=LISTED, door=0),
