@@ -57,7 +57,7 @@ def encode(told: Iterable[Told]) -> bytes:
 
 
 def to_json(told: object) -> bytes:
-    """Return what events tell as JSON."""
+    """Return the facts of events as JSON."""
     try:
         return orjson.dumps(told)
     except TypeError:

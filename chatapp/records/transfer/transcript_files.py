@@ -65,7 +65,7 @@ def opened(path: Document) -> Iterator[BinaryIO]:
                 yield cast(BinaryIO, file)
         else:
             is_wide = begins.startswith(_UTF_16)
-            yield cast(BinaryIO, codecs.EncodedFile(raw, "utf-8", "utf-16") if is_wide else raw)
+            yield cast(BinaryIO, codecs.EncodedFile(raw, "utf-8", "utf-16")) if is_wide else raw
 
 
 def digest_of(path: Path) -> str:
@@ -93,7 +93,7 @@ def read_items(
 def read_messages(
     path: Document, beside: dict[str, Any] | None = None, *, most: int = MOST_HELD
 ) -> Iterator[Item | Problem]:
-    """Yield the objects of a JSON Lines file, or what ``read_items`` finds in any other."""
+    """Yield the objects of a JSON Lines file, or the items of any other as ``read_items`` does."""
     in_lines = take_sample(path).in_lines
     yield from read_lines(path, most) if in_lines else read_items(path, beside, most=most)
 
