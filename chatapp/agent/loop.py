@@ -121,8 +121,14 @@ class AgentLoop(ABC):
         for _ in range(FORCED_TRIES):
             try:
                 return await self._call(step)
-            except ContextOverflow:
-                fitted = await self.controller.fit(self._history, condense.Trigger.FORCED)
+            except ContextOverflow as overflow:
+                try:
+                    fitted = await self.controller.fit(self._history, condense.Trigger.FORCED)
+                except condense.CannotFit as error:
+                    if error.floor and error.floor.total <= error.floor.limit:
+                        # By all that is known here it fits: only the provider knows why not.
+                        raise overflow from error
+                    raise
                 self._history = tuple(fitted)
         return await self._call(step)
 

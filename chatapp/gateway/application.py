@@ -37,6 +37,7 @@ DIALECTS = (
     *(responses.DIALECT, responses.COMPACTIONS),
 )
 _TOKEN_IN_PATH = re.compile(r"/t/([^/]+)(/.*|)")
+_READING = {"GET", "HEAD"}
 _MODELS = re.compile(r"/v1/models(?:/(.+))?")
 _CONTROL = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 _PROGRAM = re.compile(r"[\x21-\x7e]+")
@@ -66,7 +67,7 @@ async def gateway(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
     """Answer a request of a program, in the dialect that it speaks."""
     call = _read_call(scope)
     try:
-        if call.path in {"", "/", "/healthz"} and scope["method"] in {"HEAD", "GET"}:
+        if call.path in {"", "/", "/healthz"} and scope["method"] in _READING:
             await _answer(send, 200, b"")
             return
         body = await _body(receive)
@@ -113,8 +114,8 @@ async def _body(receive: Any) -> bytes:
 
 
 async def _serve(call: IncomingRequest, body: bytes, receive: Any, send: Any) -> None:
-    dialect, is_read = call.dialect, call.scope["method"] == "GET"
-    if (listed := _MODELS.fullmatch(call.path)) and is_read:
+    dialect = call.dialect
+    if (listed := _MODELS.fullmatch(call.path)) and call.scope["method"] in _READING:
         await _answer(send, 200, await reading(_models)(call, listed[1] or ""))
         return
     token, upstream = await reading(_admitted)(call, body)

@@ -68,6 +68,14 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
         return super().process()
 
     @override
+    def handle_exception(self, exception: Exception) -> None:
+        """Answer a failure; an answer that has begun is cut off, so that nobody waits for more."""
+        if self._response_started and self.channel:
+            self.channel.loseConnection()
+        else:
+            super().handle_exception(exception)
+
+    @override
     def handle_reply(self, message: Message) -> None:
         """Send a piece at once: to have the reactor do it costs as much again."""
         super().handle_reply(message)

@@ -17,7 +17,9 @@ from chatapp.agent.ports import Model
 # Of one request: a server that refuses more takes none. Characters of a refusal that are read.
 MOST_CHANGES, LONGEST = 12, 2_000
 NO_MORE_IMAGES = "[An image, left out here: the server takes no more of them in a request]"
-_NUMBER, _LEAST = re.compile(r"(?<![\w.-])\d+(?![\w-])"), 100
+# Also with commas between its thousands, but for those of a range.
+_NUMBER = re.compile(r"(?<![\w.-])(?:(?<!\[)\d{1,3}(?:,\d{3})+(?![\d,])|\d+)(?![\w-])")
+_LEAST = 100
 
 
 @cache
@@ -39,7 +41,8 @@ def _values(rule: Mapping[str, Any], said: str, had: int) -> Iterator[Any]:
                     yield number
             case "{least}":
                 # No reply is limited to fewer tokens.
-                numbers = map(int, _NUMBER.findall(said, found.start()))
+                told = _NUMBER.findall(said, found.start())
+                numbers = [int(one.replace(",", "")) for one in told]
                 most = min((one for one in numbers if _LEAST <= one < had), default=had // 2)
                 yield most - bool(re.search(r"less than \d|exclusive\)", said))
             case "{field}":

@@ -288,14 +288,15 @@ class SdkProvider(ABC):
                     # Text in a row is one piece.
                     for event in events.joined(chain.from_iterable(map(reply.take, said))):
                         yield event
-            except ErrorEvent as error:
+            except (ErrorEvent, *self.failures) as error:
+                # A line may break, be left open or tell an error behind the end of a reply.
+                if reply.finished:
+                    return
+                if not isinstance(error, ErrorEvent):
+                    raise
                 raise self.sdk.APIStatusError(
                     f"{error.body}", response=stream.response, body=error.body
                 ) from None
-            except self.failures:
-                # A line may break, or be left open, behind the end of a reply.
-                if not reply.finished:
-                    raise
 
     def _refusal_in(self, error: Any) -> Refusal | None:
         if not isinstance(error, self.sdk.APIStatusError):

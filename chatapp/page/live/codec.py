@@ -53,12 +53,16 @@ _READERS = {kind.__name__: _reader_of(kind) for kind in _kinds(TurnEvent) + _kin
 
 def encode(told: Iterable[Told]) -> bytes:
     """Return events or hints as JSON."""
-    named = [(type(one).__name__, asdict(one) | _made_of(one)) for one in told]
+    return to_json([(type(one).__name__, asdict(one) | _made_of(one)) for one in told])
+
+
+def to_json(told: object) -> bytes:
+    """Return the facts of events as JSON."""
     try:
-        return orjson.dumps(named)
+        return orjson.dumps(told)
     except TypeError:
         # A model may write half a surrogate pair, which UTF-8 can't carry.
-        return orjson.dumps([(name, condense.well_formed_json(one)) for name, one in named])
+        return orjson.dumps(condense.well_formed_json(told))
 
 
 def _made_of(told: Told) -> dict[str, Any]:

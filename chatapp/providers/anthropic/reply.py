@@ -15,6 +15,7 @@ from chatapp.providers.call_errors import Undocumented
 from chatapp.providers.charges import charged_in, terms_in
 from chatapp.providers.formats import at, listed
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
+from chatapp.providers.stream_errors import error_in
 from chatapp.providers.written_calls import known_name
 
 # Blocks whose text, kept under the same name, grows piece by piece.
@@ -77,7 +78,8 @@ class AnthropicReply(StreamedReply):
         yield from self._count(message)
 
     def _take_content_block_start(self, event: Any) -> Iterator[events.StreamEvent]:
-        match event:
+        # Some servers leave out a number that is zero.
+        match {"index": 0, **event}:
             case {"index": int() | str() as given, "content_block": {"type": str(kind), **block}}:
                 told: list[events.StreamEvent] = []
             case _:
@@ -88,7 +90,9 @@ class AnthropicReply(StreamedReply):
         match kind, block:
             case "tool_use", {"name": str(name)}:
                 block["id"] = id_ = self._own_id(block.get("id"))
-                block["input"] = dict(one) if isinstance(one := block.get("input"), Mapping) else {}
+                one = block.get("input")
+                one = read_arguments(one) if isinstance(one, str) else one
+                block["input"] = dict(one) if isinstance(one, Mapping) else {}
                 block["name"] = name = known_name(name, self.tools)
                 told.append(events.ToolUseStarted(id_, name))
             case "tool_use", _:
@@ -116,11 +120,20 @@ class AnthropicReply(StreamedReply):
         self._blocks[number] = block
         return number
 
+    def _opened(self, given: int | str, kind: str) -> tuple[int, dict[Any, Any]]:
+        """Return the block of a piece and its number, which is negative for a new one.
+
+        Some servers have text at the place of a thought, or the other way round.
+        """
+        index = self._open.get(str(given), -1)
+        if index < 0 or {kind, self._blocks[index]["type"]} == {*_TEXTS}:
+            return -1, {"type": kind}
+        return index, self._blocks[index]
+
     def _take_content_block_delta(self, event: Any) -> Iterator[events.StreamEvent]:
-        match event:
+        match {"index": 0, **event}:
             case {"index": int() | str() as given, "delta": {"type": str(kind), **delta}}:
-                index = self._open.get(str(given), -1)
-                block = self._blocks.get(index, {"type": kind.removesuffix("_delta")})
+                index, block = self._opened(given, kind.removesuffix("_delta"))
             case _:
                 raise Undocumented
         match kind, block["type"], delta:
@@ -128,10 +141,11 @@ class AnthropicReply(StreamedReply):
                 index = self._begin(given, block) if index < 0 else index
                 self._pieces[index].append(text)
                 yield from self.say(text)
-            case ("input_json_delta", _, {"partial_json": str(piece)}) if "input" in block:
-                self._pieces[index].append(piece)
-                yield events.OutputStreamed(piece)
-            case "thinking_delta", "thinking", {"thinking": str(piece)}:
+            case ("input_json_delta", _, {"partial_json": said}) if "input" in block:
+                written = said if isinstance(said, str) else json.dumps(said)
+                self._pieces[index].append(written)
+                yield events.OutputStreamed(written)
+            case "thinking_delta", "thinking", {"thinking": str(piece)} if piece or index >= 0:
                 index = self._begin(given, block) if index < 0 else index
                 self._pieces[index].append(piece)
                 yield events.ThinkingStreamed(piece)
@@ -160,7 +174,8 @@ class AnthropicReply(StreamedReply):
     def _take_message_delta(self, event: Any) -> Iterator[events.StreamEvent]:
         match event.get("delta"):
             case {"stop_reason": str(reason), **delta}:
-                self.stop_reason, self.finished = reason[:LONGEST_REASON], True
+                self.stop_reason = reason[:LONGEST_REASON]
+                self.finished = error_in(event) is None
                 details = delta.get("stop_details")
                 self.stop_details = details if isinstance(details, Mapping) else self.stop_details
         yield from _described(event)

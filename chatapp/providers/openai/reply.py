@@ -16,6 +16,7 @@ from chatapp.providers.charges import charged_in, terms_in
 from chatapp.providers.formats import at, listed
 from chatapp.providers.reasoning import DETAILS, FIELDS, Form
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
+from chatapp.providers.stream_errors import error_in
 from chatapp.providers.written_calls import known_name
 
 Data = Mapping[Any, Any]
@@ -29,6 +30,7 @@ _REASONS = {
 _REASONING = (*FIELDS, "reasoning_text", "thinking", "thinking_blocks", DETAILS)
 _WORDS = ("text", "content", "thinking", "reasoning", "summary", "value", "refusal")
 _DEEPEST = 4
+_ARGUMENTS = ("arguments", "parameters", "input", "args")
 # The names of what is counted: prompt, output, read from the cache, written to it, all together.
 _COUNTS = (
     ("prompt_tokens", "input_tokens"),
@@ -70,11 +72,11 @@ class _Call:
 
     def is_other(self, id_: str, name: str, arguments: str) -> bool:
         """Return True if a piece with a name begins another call."""
-        if not name or not self.name or (id_ and id_ == self.given and name == self.name):
+        if not name or not self.name:
             return False
         if (id_ and self.given and id_ != self.given) or (name != self.name and self.pieces):
             return True
-        is_over = arguments and "".join(self.pieces[-1:]).rstrip().endswith("}")
+        is_over = arguments[:1] == "{" and "".join(self.pieces[-1:]).rstrip().endswith("}")
         known = read_arguments("".join(self.pieces)) if is_over else {}
         return bool(known) and UNPARSED not in known and read_arguments(arguments) != known
 
@@ -96,7 +98,8 @@ class OpenAIReply(StreamedReply):
     def take(self, chunk: object) -> Iterator[events.StreamEvent]:
         """Take one chunk in and yield the stream events it causes; an odd chunk causes none."""
         if not isinstance(chunk, Mapping):
-            self.finished = self.finished or (self.started and chunk == request_bytes.DONE)
+            is_end = chunk == request_bytes.DONE
+            self.started, self.finished = self.started or is_end, self.finished or is_end
             return
         if isinstance(choices := chunk.get("choices"), list):
             if not self.started and isinstance(name := chunk.get("id"), str):
@@ -107,11 +110,15 @@ class OpenAIReply(StreamedReply):
                 self._choice = choice.get("index") if self._choice is None else self._choice
                 if choice.get("index") in (self._choice, None):
                     yield from self._said(choice)
-                    self._end(choice.get("finish_reason") or choice.get("finishReason"))
+                    self._end(choice.get("finish_reason") or choice.get("finishReason"), chunk)
         for name in ("citations", "search_results", "web_search"):
             self._cite(chunk.get(name))
         self._tier = chunk.get("service_tier") or self._tier
         if usage := _usage(chunk):
+            if not usage.prompt:
+                # Some servers report the prompt at the beginning, and the output at the end.
+                output, charged, terms = usage.output, usage.charged, usage.terms
+                usage = replace(self.usage, output=output, charged=charged, terms=terms)
             self.usage = replace(usage, terms={**usage.terms, **terms_in([self._tier], ())})
             yield events.UsageReported(self.usage)
 
@@ -137,9 +144,9 @@ class OpenAIReply(StreamedReply):
                 case condense.ImageBlock():
                     yield one
 
-    def _end(self, reason: object) -> None:
+    def _end(self, reason: object, chunk: Data) -> None:
         if isinstance(reason, str) and reason.lower() not in {"", "null", "none"}:
-            self.finished = True
+            self.finished = error_in(chunk) is None
             self.stop_reason = _REASONS.get(reason.lower(), reason.lower()[:LONGEST_REASON])
 
     def _said(self, choice: Data) -> Iterator[events.StreamEvent]:
@@ -161,9 +168,9 @@ class OpenAIReply(StreamedReply):
             for part in content if isinstance(content, list) else [content]:
                 yield from self._part(part)
         self._cite(said.get("annotations"))
-        legacy = {"index": 0, "function": said.get("function_call")}
-        for call in (*listed(said.get("tool_calls")), legacy):
-            if isinstance(function := call.get("function", call.get("custom", call)), Mapping):
+        legacy = [{"index": 0, "function": one} for one in listed(said.get("function_call"))]
+        for call in (*listed(said.get("tool_calls")), *legacy):
+            if isinstance(function := call.get("function") or call.get("custom") or call, Mapping):
                 yield from self._call(call, function)
 
     def _part(self, part: object) -> Iterator[events.StreamEvent]:
@@ -207,7 +214,7 @@ class OpenAIReply(StreamedReply):
     def _call(self, said: Data, function: Data) -> Iterator[events.StreamEvent]:
         """Take in a piece of a tool call: its name, its arguments piece by piece."""
         name = str(function.get("name") or "")
-        given = function.get("arguments", function.get("parameters", function.get("input")))
+        given = next(filter(None, map(function.get, _ARGUMENTS)), None)
         arguments = given if isinstance(given, str) else json.dumps(given) if given else ""
         call = self._find(said, name, arguments)
         if len(arguments) >= len(call.pieces) and arguments.startswith("{"):
@@ -268,7 +275,7 @@ def _words(said: object, depth: int = _DEEPEST) -> str:
 def _usage(chunk: Data) -> condense.Usage | None:
     """Return the usage that a chunk or a choice of it reports, None if neither reports any."""
     holders = listed([chunk, chunk.get("x_groq"), *listed(chunk.get("choices"))])
-    found = (read_usage(one.get("usage")) for one in holders)
+    found = (read_usage(given) for one in holders if (given := one.get("usage")))
     return next((usage for usage in found if usage.total), None)
 
 

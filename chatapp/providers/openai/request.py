@@ -33,6 +33,8 @@ NO_IMAGES = "[An image, which this model cannot see]"
 IMAGES_OF_TOOLS = "[Images from the tool results above]"
 # Some servers take no empty result.
 NO_OUTPUT = "[No output]"
+# What Gemini takes for the signature of a call that another model made.
+UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 _EFFORTS = {"off": "none"}
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
@@ -47,8 +49,9 @@ class OpenAITraits:
     ``completion_limit`` chooses between two names for the limit of a reply, and ``marks`` asks for
     the cache that comes unasked elsewhere. The others are permissions: ``any_ids`` for ids of calls
     of any length, ``user_after_tool`` for a user's message right after a tool's result,
-    ``call_extras`` for fields of other vendors in a call. Each reply must have the field
-    ``reasoning``, or "none" of them; ``no_text`` is the text of one that only calls tools.
+    ``call_extras`` for fields of other vendors in a call, ``unsigned_calls`` for calls of other
+    models. Each reply must have the field ``reasoning``, or "none" of them; ``no_text`` is the text
+    of one that only calls tools.
     """
 
     tools: bool = True
@@ -61,6 +64,7 @@ class OpenAITraits:
     any_ids: bool = True
     user_after_tool: bool = True
     call_extras: bool = True
+    unsigned_calls: bool = True
     reasoning: str = ""
     no_text: str | None = None
     plain_schemas: bool = False
@@ -170,7 +174,7 @@ def _call(block: condense.ToolUseBlock, traits: OpenAITraits) -> Json:
     function = {"name": fit_name(block.name), "arguments": arguments}
     call = {"id": _fit_id(block.id, traits), "type": "function", "function": function}
     # Some servers sign their calls there, and want the signature back.
-    extra = block.extra.get("extra_content")
+    extra = block.extra.get("extra_content") or (None if traits.unsigned_calls else UNSIGNED)
     return {**call, "extra_content": extra} if extra and traits.call_extras else call
 
 

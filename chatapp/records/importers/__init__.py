@@ -24,8 +24,8 @@ from chatapp.records.transfer.transcript_files import Sample, take_sample
 
 UNKNOWN_FORMAT = gettext_lazy("This file's format is not known here.")
 
-# What others begin with as well is asked last.
-LAST = "messages"
+# What others begin with as well is asked last, in this order.
+LAST = ("chat_completions", "messages")
 # Files of an archive that are looked at.
 MOST_SAMPLED = 5
 
@@ -70,5 +70,5 @@ def recognise(path: Path) -> str | None:
 
 
 def _recognise(sample: Sample) -> str | None:
-    names = sorted(list_formats(), key=lambda name: name == LAST)
+    names = [*(one for one in list_formats() if one not in LAST), *LAST]
     return next((name for name in names if load_importer(name).recognise(sample)), None)

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from chatapp.records.transfer import Beside, Piece, transcripts
 from chatapp.records.transfer.source_texts import fields, joined, listed
-from chatapp.records.transfer.transcript_files import Sample, read_items
+from chatapp.records.transfer.transcript_files import Sample, read_messages
 from condense import USER_WORDS, noop
 
 LABEL = noop("OpenAI messages")
@@ -24,15 +24,14 @@ def recognise(sample: Sample) -> bool:
     """Return True if a role, a part or a call has a form that only this API uses."""
     items = [item for item in sample.items if "role" in item]
     parts = [part for item in items for part in listed(item.get("content"))]
-    return not sample.in_lines and (
-        any(str(item["role"]) in _ROLES or "tool_calls" in item for item in items)
-        or any(isinstance(part, dict) and str(part.get("type")) in _PARTS for part in parts)
+    return any(str(item["role"]) in _ROLES or "tool_calls" in item for item in items) or any(
+        isinstance(part, dict) and str(part.get("type")) in _PARTS for part in parts
     )
 
 
 def read_transcript(path: Path) -> Iterator[Piece]:
     """Yield the messages, calls and results; the first system message is the system prompt."""
-    return Messages().read(read_items(path))
+    return Messages().read(read_messages(path))
 
 
 class Messages(transcripts.Transcript):

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from chatapp.records.transfer import Beside, Piece, Problem
 from chatapp.records.transfer.source_texts import describe_loss, joined, texts_in
-from chatapp.records.transfer.transcript_files import LARGEST, Sample, read_items
+from chatapp.records.transfer.transcript_files import LARGEST, Sample, read_messages
 from chatapp.records.transfer.transcripts import IN_PARTS, check_message, in_parts
 from condense import noop
 
@@ -24,7 +24,7 @@ def recognise(sample: Sample) -> bool:
 def read_transcript(path: Path) -> Iterator[Piece]:
     """Yield the messages one by one, each as it is read, and at the end the system prompt."""
     beside: dict[str, Any] = {"system": None}
-    for found in read_items(path, beside, most=LARGEST):
+    for found in read_messages(path, beside, most=LARGEST):
         if isinstance(found, Problem):
             yield found
             continue

@@ -1,5 +1,6 @@
 """Recorded files: packed or not, read item by item in bounded memory, and sampled."""
 
+import codecs
 import gzip
 import hashlib
 import io
@@ -9,7 +10,6 @@ import re
 import sys
 import zipfile
 import zlib
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,6 +39,7 @@ SAMPLED_ITEMS = 60
 SAMPLED_BYTES = 1024 * 1024
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # The place of the messages in an object.
 _PLACE = "messages.item"
 
@@ -55,14 +56,17 @@ DAMAGED = (
 
 @contextmanager
 def opened(path: Document) -> Iterator[BinaryIO]:
-    """Open a file, gzipped or not; raise OSError if that fails."""
+    """Open a file, gzipped or in UTF-16 or neither; raise OSError if that fails."""
     with cast(BinaryIO, path.open("rb")) as raw:
-        begins = raw.read(len(BOM_UTF8))
-        packed = begins.startswith(_GZIP_MAGIC)
+        begins = raw.read(len(codecs.BOM_UTF8))
         # Editors put a mark before the text that no JSON begins with.
-        raw.seek(len(BOM_UTF8) if begins == BOM_UTF8 else 0)
-        with gzip.open(raw) if packed else raw as file:
-            yield cast(BinaryIO, file)
+        raw.seek(len(codecs.BOM_UTF8) if begins == codecs.BOM_UTF8 else 0)
+        if begins.startswith(_GZIP_MAGIC):
+            with gzip.open(raw) as file:
+                yield cast(BinaryIO, file)
+        else:
+            is_wide = begins.startswith(_UTF_16)
+            yield cast(BinaryIO, codecs.EncodedFile(raw, "utf-8", "utf-16")) if is_wide else raw
 
 
 def digest_of(path: Path) -> str:
@@ -85,6 +89,14 @@ def read_items(
     """
     with opened(path) as file:
         yield from _numbered(_parse(BoundedFile(file, most), {} if beside is None else beside))
+
+
+def read_messages(
+    path: Document, beside: dict[str, Any] | None = None, *, most: int = MOST_HELD
+) -> Iterator[Item | Problem]:
+    """Yield the objects of a JSON Lines file, or the items of any other as ``read_items`` does."""
+    in_lines = take_sample(path).in_lines
+    yield from read_lines(path, most) if in_lines else read_items(path, beside, most=most)
 
 
 def read_lines(path: Document, most: int = MOST_HELD) -> Iterator[Item | Problem]:

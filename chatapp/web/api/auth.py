@@ -41,6 +41,7 @@ NO_TOKEN = gettext_noop("Send a valid token: “Authorization: Bearer …”.")
 NOT_AS_EXPECTED = gettext_noop("it is not what it has to be")
 MISTAKES = {
     "missing": gettext_noop("it is missing"),
+    "extra": gettext_noop("it can't be set here"),
     "int": gettext_noop("it has to be a whole number"),
     "bool": gettext_noop("it has to be true or false"),
     "string": gettext_noop("it has to be a text"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from django.db.models import ForeignKey, Model
 from ninja import PatchDict, Schema
 from ninja.orm.fields import TYPES
-from pydantic import BeforeValidator, Field, PlainSerializer, create_model
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, create_model
 
 import condense
 from chatapp import models
@@ -27,10 +27,18 @@ Usd = Annotated[Decimal, PlainSerializer(lambda usd: f"{usd:f}" if usd else "0",
 _TYPES: dict[str, Any] = {**TYPES, "JSONField": Any, "DecimalField": Usd}
 
 
-def row(name: str, model: type[Model], columns: str, doc: str, **more: Any) -> type[Schema]:
+class Wish(Schema):
+    """A request's body: a name that it can't have is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def row(
+    name: str, model: type[Model], columns: str, doc: str, of: type[Schema] = Schema, /, **more: Any
+) -> type[Schema]:
     """Return the schema of a model's columns; ``more`` has other fields, and types to change."""
     given = {column: more.pop(column, None) or _column(model, column) for column in columns.split()}
-    return create_model(name, __base__=Schema, __doc__=doc, **given, **more)
+    return create_model(name, __base__=of, __doc__=doc, **given, **more)
 
 
 def _column(model: type[Model], name: str) -> Any:
@@ -262,14 +270,14 @@ class VerdictShape(Schema):
     problems: list[str]
 
 
-class NewConversation(Schema):
+class NewConversation(Wish):
     """The start of a conversation; without a title, its first message gives it one."""
 
     title: str = Field("", max_length=200)
     profile: Key = None
 
 
-class NewMessage(Schema):
+class NewMessage(Wish):
     """A message; ``nonce`` makes it harmless to send it again.
 
     In a ``literal`` text, commands and paths are plain text. ``attachments`` are the ids of files
@@ -282,7 +290,7 @@ class NewMessage(Schema):
     attachments: list[uuid.UUID] = Field(default_factory=list, max_length=100)
 
 
-class Condensing(Schema):
+class Condensing(Wish):
     """A condensation by hand; the same ``nonce`` once more begins nothing.
 
     ``focus`` is to be kept above all. With ``review`` it waits for an answer on its summary before
@@ -294,7 +302,7 @@ class Condensing(Schema):
     review: bool = False
 
 
-class ReviewAnswer(Schema):
+class ReviewAnswer(Wish):
     """The answer to a draft: "accept" it, write it "again", "discard" it, or "use" the refused one.
 
     A ``summary`` replaces the shown one; a new one keeps the ``focus`` above all.
@@ -305,14 +313,14 @@ class ReviewAnswer(Schema):
     focus: str = ""
 
 
-class NewRating(Schema):
+class NewRating(Wish):
     """A person's rating of a summary: 1 is good, -1 bad, 0 removes it; ``words`` are the reason."""
 
     rating: Literal[1, 0, -1]
     words: str = ""
 
 
-class NewPin(Schema):
+class NewPin(Wish):
     """A ``rule`` of one's own, or message ``seq``, or a passage ``selected`` of its text."""
 
     rule: str | None = None
@@ -320,7 +328,7 @@ class NewPin(Schema):
     selected: str | None = None
 
 
-class Answer(Schema):
+class Answer(Wish):
     """A person's answer: "once", "always" (in this conversation), "deny", or an "answer".
 
     ``words`` are the answer, or the reason of a denial.
@@ -330,7 +338,7 @@ class Answer(Schema):
     words: str = ""
 
 
-class GoingBack(Schema):
+class GoingBack(Wish):
     """The message to go back to; the same ``key`` once more changes nothing.
 
     With ``files``, those of the workspace are restored, too.
@@ -351,11 +359,11 @@ else:
         "and whether it recalls automatically, null for as the settings say."
     )
     ConversationChange = PatchDict[
-        row("ConversationChange", models.Conversation, "budget auto_recall", doc)
+        row("ConversationChange", models.Conversation, "budget auto_recall", doc, Wish)
     ]
     doc, key = "Settings to change; what is left out stays as it is.", (Key, None)
     SettingsChange = PatchDict[
-        row("SettingsChange", models.Preferences, SETTINGS, doc, default_profile=key)
+        row("SettingsChange", models.Preferences, SETTINGS, doc, Wish, default_profile=key)
     ]
     doc = (
         "What to change of a profile; how it is reached, and its key, are changed on its page only."
@@ -363,5 +371,5 @@ else:
     )
     columns = f"name model {_LIMITS} {_PRICES} effort temperature threshold tokens_kept"
     columns += " find_contradictions"
-    changed = row("ProfileChange", models.Profile, f"{columns} system_prompt", doc)
+    changed = row("ProfileChange", models.Profile, f"{columns} system_prompt", doc, Wish)
     ProfileChange = PatchDict[changed]

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
 from typing import Any
 
-import orjson
 from asgiref.sync import async_to_sync
 from django.db import DatabaseError
 from django.db.models import QuerySet
@@ -24,6 +23,7 @@ from chatapp.models import Conversation, Message, Question, Review, ToolRun, Tur
 from chatapp.models.database import reading
 from chatapp.operations import errors
 from chatapp.page.live import incoming_frames
+from chatapp.page.live.codec import to_json
 from chatapp.page.transcript.message_parts import result_text
 from chatapp.project import logs
 from chatapp.project.languages import in_words, reader
@@ -117,7 +117,7 @@ async def _end(token: int) -> None:
 
 def encode(name: str, told: dict[str, Any]) -> bytes:
     """Return an event in the format of server-sent events."""
-    return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(told) + b"\n\n"
+    return b"event: " + name.encode() + b"\ndata: " + to_json(told) + b"\n\n"
 
 
 class Teller:

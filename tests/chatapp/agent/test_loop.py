@@ -1,11 +1,14 @@
 """The agent loop, on ports that need neither a model nor a database."""
 
+from collections.abc import Sequence
+from typing import override
+
 import pytest
 
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import AgentError, ContextOverflow, ProviderError, StepLimitReached
-from tests.chatapp.agent.fakes import Stage, call, reply, say
+from tests.chatapp.agent.fakes import RecordingController, Stage, call, reply, say
 
 
 async def test_tool_results_go_back_to_the_model_until_it_calls_no_more() -> None:
@@ -38,6 +41,31 @@ async def test_after_three_forced_reductions_the_overflow_ends_the_turn() -> Non
         await stage.loop.run()
     assert stage.controller.triggers.count(condense.Trigger.FORCED) == 3
     assert len(stage.journal.calls) == 4, "every failed call is accounted for"
+
+
+@pytest.mark.parametrize(("limit", "told"), [(9, ContextOverflow), (3, condense.CannotFit)])
+async def test_an_overflow_of_what_should_fit_is_told_in_the_provider_s_words(
+    limit: int, told: type[Exception]
+) -> None:
+    """Only the provider knows why it does not; of what is too large the parts are told."""
+
+    class Full(RecordingController):
+        """Can make nothing smaller."""
+
+        @override
+        async def fit(
+            self, history: Sequence[condense.Message], trigger: condense.Trigger
+        ) -> Sequence[condense.Message]:
+            if trigger is condense.Trigger.FORCED:
+                error = condense.CannotFit("Nothing more can be hidden.")
+                error.floor = condense.Floor(1, 1, 1, 1, limit)
+                raise error
+            return history
+
+    stage = Stage([ContextOverflow("prompt is too long")])
+    stage.loop.controller = Full()
+    with pytest.raises(told):
+        await stage.loop.run()
 
 
 async def test_a_call_that_fails_at_once_leaves_no_message_but_a_record() -> None:

@@ -288,6 +288,7 @@ async def test_models_are_those_of_the_profiles(upstream: RawServer, token: str)
     assert {one["id"] for one in listed["data"]} == {"claude-opus-5", "gpt-6.1-sol"}
     one = await visit("/v1/models/claude-opus-5", token, method="GET")
     assert json.loads(one.body) in listed["data"]
+    assert (await visit("/v1/models", token, method="HEAD")).status == 200
     assert (await visit("/", "", method="HEAD")).status == 200
 
 

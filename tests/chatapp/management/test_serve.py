@@ -173,6 +173,35 @@ def answered(size: int, content: BinaryIO | None = None) -> bytes:
     return told
 
 
+class Line(StringTransport):
+    """A connection that has written all that it was given."""
+
+    def doWrite(self) -> None:  # noqa: N802 - twisted's name
+        """Write nothing more."""
+
+
+@pytest.mark.parametrize("begun", [True, False])
+async def test_a_failure_ends_an_answer_that_has_begun(begun: bool) -> None:
+    """Whoever reads it would wait for the rest; any other request is answered in words."""
+
+    async def application(**_request: object) -> None:
+        """Answer nothing."""
+
+    server, here = QuietServer(application, ["tcp:0"]), IPv4Address("TCP", "127.0.0.1", 80)
+    server.connections = {}
+    connection = HTTPFactory(server).buildProtocol(None)
+    transport = Line(here, here)
+    connection.makeConnection(transport)
+    connection.dataReceived(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    (request,) = connection._channel.requests
+    if begun:
+        request.handle_reply({"type": "http.response.start", "status": 200, "headers": []})
+        request.handle_reply({"type": "http.response.body", "body": b"half", "more_body": True})
+    request.handle_exception(ValueError("anything"))
+    assert (b"half" in transport.value(), b"500" in transport.value()) == (begun, not begun)
+    assert (transport.disconnecting, b"\r\n0\r\n\r\n" in transport.value()) == (begun, not begun)
+
+
 def test_a_body_that_is_too_long_is_answered_with_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -80,3 +80,10 @@ def test_the_usage_is_read_where_it_is_and_as_far_as_it_can_be_true() -> None:
         assert whole.usage == expected
         reports = [one for one in told if isinstance(one, events.UsageReported)]
         assert len(reports) == (expected != condense.Usage())
+
+
+def test_the_prompt_is_known_where_it_is_reported_apart_from_the_output() -> None:
+    """At the beginning, as servers do that translate from another API."""
+    first = {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 0}}
+    last = {"choices": [ENDED], "usage": {"prompt_tokens": 0, "completion_tokens": 2}}
+    assert heard(first, last, request_bytes.DONE)[1].usage == condense.Usage(9, 2)

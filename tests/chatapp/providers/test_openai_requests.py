@@ -240,12 +240,17 @@ async def test_the_profile_s_wishes_are_told_and_dropped_where_they_are_refused(
     assert ("temperature" in third, "reasoning_effort" in third) == (False, False)
 
 
-def test_a_signature_that_a_server_refuses_is_left_out() -> None:
-    """Servers take no field that they do not know; a tool's failure is said in its result."""
+def test_a_signature_that_a_server_refuses_is_left_out_and_one_that_it_misses_is_sent() -> None:
+    """Calls of another model have none; a tool's failure is said in its result."""
     signed = condense.ToolUseBlock("a", "read_file", {}, {"extra_content": {"google": "x"}})
     history = (user("Go"), assistant(signed), user(result("ok", "a")))
     writer = OpenAIRequestWriter(Model("m", 9_000, 50))
     assert b"extra_content" in writer.write(request(*history)).body
+    unsigned = request("Go", assistant(call("read_file")), user(result("ok")))
+    assert b"signature" not in writer.write(unsigned).body
+    assert writer.adapt("Function call is missing a thought_signature in its parts.", set())
+    assert b'"extra_content":{"google":{"thought_signature":' in writer.write(unsigned).body
+    assert b'"extra_content":{"google":"x"}' in writer.write(request(*history)).body
     assert writer.adapt("Unknown field: messages[1].tool_calls[0].extra_content", set())
     assert b"extra_content" not in writer.write(request(*history)).body
     (sent,) = to_chat(user(result("No such file.", is_error=True)), OpenAITraits())

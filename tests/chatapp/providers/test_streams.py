@@ -128,7 +128,7 @@ def begun(**block: Any) -> dict[str, Any]:
     return {"type": "content_block_start", "index": 0, "content_block": block}
 
 
-def delta(kind: str, **said: str) -> dict[str, Any]:
+def delta(kind: str, **said: Any) -> dict[str, Any]:
     """Return the other API's event that says more of a block."""
     return {"type": "content_block_delta", "index": 0, "delta": {"type": f"{kind}_delta", **said}}
 
@@ -160,6 +160,7 @@ A, STOP = chunk(content="a"), event(chunk("stop"))
 HALF, LAST = [event(chunk(content="half "))], chunk("stop", content="all")
 LONG = "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens"
 SMILE = "日本 👨‍👩‍👧 é"
+THEN = delta("text", text="a")
 # As Azure begins.
 NO_CHOICES = {"id": "", "choices": [], "prompt_filter_results": []}
 MESSAGE = (
@@ -217,6 +218,7 @@ FRAMING = [
     Row("half, no end by its name", ended("null", content="half "), "half ", error="broke off"),
     Row("an end by another name", [event(chunk(more={"finishReason": "STOP"}, content="a"))], "a"),
     Row("an end without a reason", [*HALF, DONE], "half "),
+    Row("an error behind the end", [*spoken()[:-1], event({"error": "not logged"})], WORDS),
     *[
         Row(
             f"whole, without an end: {text}",
@@ -245,6 +247,19 @@ FRAMING = [
         "claude, a number as text",
         [one.replace(b'": 0', b'": "0"') for one in claude("a")],
         "a",
+        door=0,
+    ),
+    Row(
+        "claude, no number",
+        [one.replace(b'"index": 0, ', b"") for one in claude("a", "b")],
+        "ab",
+        door=0,
+    ),
+    Row(
+        "claude, one place for all",
+        claude(begun(type="thinking", thinking=""), delta("thinking", thinking="Hm."), THEN),
+        "a",
+        "Hm.",
         door=0,
     ),
     Row(
@@ -412,6 +427,7 @@ EMPTIES = [
         Row(name, [*sent, DONE], error=error, again=True)
         for name, error, sent in (
             ("nothing", EMPTY, ended(content="")),
+            ("the end alone", EMPTY, []),
             ("blanks", EMPTY, ended(content=" \n")),
             ("only thoughts", EMPTY, ended(reasoning_content="Hm.")),
             ("thoughts to the limit", CUT, ended("length", reasoning="Hm.")),
@@ -698,6 +714,8 @@ NULL = {"index": 0, "id": "a", "function": {"name": "list_files", "arguments": N
 NAMED, TEXT = ("", '{"path": "{}', '"', "}"), (("list_files", {"path": "{}"}),)
 CALLED = {"index": 0, "id": "a", "function": {"name": "list_files", "parameters": {"path": "."}}}
 START = piece("list_", "", index=0, id="a")
+FLAT: dict[str, Any] = {"name": "list_files", "arguments": WHERE}
+GIVEN = WHERE, '{"path": "b"}'
 CHOICE = {
     "finish_reason": "tool_calls",
     "message": {"content": None, "tool_calls": [piece("list_files", WHERE, id="z")]},
@@ -708,6 +726,7 @@ FAILED = {
     "failed_generation": '<function=list_files{"path": "."}</function>',
 }
 USE = begun(type="tool_use", name="list_files", input={"path": "."})
+BLOCK = USE["content_block"]
 TWIN = begun(type="tool_use", name="list_files", input={"path": "."}, id="t")
 BARE = begun(type="tool_use", name="list_files", id="t")
 CALLS = [
@@ -754,6 +773,16 @@ CALLS = [
             ("an empty id later", LISTED, first(BEGIN, id="a"), later(END, id="")),
             ("two at one place", BOTH, first(id="a"), first(id="b")),
             ("two without ids", (*LISTED, *OTHER), first(), first('{"path": "b"}')),
+            *[
+                (
+                    f"two with one id: {more}",
+                    (*LISTED, *OTHER),
+                    *[piece("list_files", one, id="a", **more) for one in GIVEN],
+                )
+                for more in ({"index": 0}, {})
+            ],
+            ("no function", LISTED, {"index": 0, "id": "a", "function": None, **FLAT}),
+            ("args", LISTED, {"name": "list_files", "args": {"path": "."}}),
             ("two with one id", BOTH, first(id="a"), first(index=1, id="a")),
             ("a gap", BOTH, first(id="a"), first(index=2, id="b")),
             ("no places", BOTH, *[piece("list_files", WHERE, id=one) for one in "ab"]),
@@ -842,6 +871,8 @@ CALLS = [
             ("one id twice", BOTH, TWIN, {**TWIN, "index": 1}),
             ("one place twice", BOTH, begun(type="thinking", thinking=""), TWIN, USE),
             ("no input", LISTED, BARE, delta("input_json", partial_json=WHERE)),
+            ("an object piecewise", LISTED, BARE, delta("input_json", partial_json={"path": "."})),
+            ("a text for input", LISTED, {**USE, "content_block": {**BLOCK, "input": WHERE}}),
         )
     ],
     Row("claude, written", claude(f"<tool_call>{SAID}</tool_call>"), calls=LISTED, door=0),

@@ -139,7 +139,8 @@ WITHOUT_WINDOW = {
     *("zhipu chinese", "context chinese", "llama.cpp batch", "qianfan", "qianfan tokens"),
     *("databricks", "hunyuan", "transformers", "writer", "baichuan", "copilot chat", "jamba"),
     *("kimi size", "seq len", "azure short", "chinese prompt", "japanese", "korean"),
-    *("german", "spanish", "french", "russian"),
+    *("german", "spanish", "french", "russian", "exllamav3", "litellm's class"),
+    "a limit without a number",
 }
 
 

@@ -157,6 +157,7 @@ def said(conversation: Conversation) -> list[tuple[str, str]]:
     [
         ("a.json", json.dumps(CHAT).encode(), "chat_completions"),
         ("a.json", json.dumps({"model": "m", "messages": CHAT}).encode(), "chat_completions"),
+        ("a.jsonl", lines(CHAT), "chat_completions"),
         ("a.jsonl", lines(SESSION), "claude_code"),
         ("a.jsonl.gz", gzip.compress(lines(SESSION)), "claude_code"),
         ("a.jsonl", lines(ROLLOUT), "codex"),
@@ -183,7 +184,7 @@ def test_a_form_is_told_by_how_the_file_begins(
 
 def test_chat_messages_become_blocks(alice: User, tmp_path: Path) -> None:
     """Calls with results, images, system messages: the prompt, and later ones as nobody's words."""
-    made = load(write(tmp_path, "a.json", json.dumps(CHAT).encode()), alice)
+    made = load(write(tmp_path, "a.jsonl", lines(CHAT)), alice)
     rows = list(made.messages.order_by("seq"))
     assert [(row.role, [one["type"] for one in row.content]) for row in rows] == [
         ("user", ["text", "image"]),

@@ -40,18 +40,26 @@ def read(tmp_path: Path, value: Any) -> list[Any]:
     return list(read_transcript(write(tmp_path, json.dumps(value))))
 
 
+def in_utf_16(text: bytes) -> bytes:
+    """Return text in UTF-16, as shells of Windows write it."""
+    return text.decode().encode("utf-16")
+
+
 @pytest.mark.parametrize(
-    "value",
+    "text",
     [
-        [HELLO, REPLY, RESULT],
-        {"messages": [HELLO, REPLY, RESULT]},
-        {"session": "s", "messages": [HELLO, REPLY, RESULT], "compactions": [{"messages": [1]}]},
+        json.dumps([HELLO, REPLY, RESULT]),
+        json.dumps({"messages": [HELLO, REPLY, RESULT]}),
+        json.dumps(
+            {"session": "s", "messages": [HELLO, REPLY, RESULT], "compactions": [{"messages": [1]}]}
+        ),
+        "\n".join(map(json.dumps, [HELLO, REPLY, RESULT])),
     ],
 )
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, BOM_UTF8.__add__])
-def test_messages_are_read_in_order(tmp_path: Path, value: Any, pack: Any) -> None:
-    """As a list or in an object, packed or with an editor's mark, whatever it is called."""
-    path = write(tmp_path, pack(json.dumps(value).encode()))
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, BOM_UTF8.__add__, in_utf_16])
+def test_messages_are_read_in_order(tmp_path: Path, text: str, pack: Any) -> None:
+    """As a list, in an object or a line each; packed, in UTF-16 or with an editor's mark."""
+    path = write(tmp_path, pack(text.encode()))
     assert recognise(path) == "messages"
     assert list(read_transcript(path)) == [HELLO, REPLY, RESULT]
 
@@ -208,12 +216,12 @@ def test_a_file_that_unpacks_without_end_is_given_up(
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """Only one message is held at a time."""
     message = json.dumps({"role": "user", "content": "x" * 10_000})
-    path = write(tmp_path, gzip.compress(f"[{','.join([message] * 600)}]".encode()))
+    path = write(tmp_path, gzip.compress(f"[{','.join([message] * 1_000)}]".encode()))
     tracemalloc.start()
     try:
         count = sum(1 for _ in read_transcript(path))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert count == 600
-    assert peak < 4_000_000
+    assert count == 1_000
+    assert peak < 6_000_000

@@ -188,7 +188,11 @@ def test_a_profile_is_changed_but_for_its_key_and_where_it_leads(
     profile.save()
     place = f"profiles/{profile.pk}"
     kept = {"base_url": "https://evil.example", "key": "sk-other", "provider": "openai"}
-    answer = manager.patch(place, price_input="2.5", threshold=60, remove_key=True, **kept)
+    for name, value in {**kept, "remove_key": True}.items():
+        refused = manager.patch(place, **{name: value})
+        told = {"detail": f"A value can't be read. {name}: it can't be set here"}
+        assert (refused.status_code, refused.json()) == (422, told)
+    answer = manager.patch(place, price_input="2.5", threshold=60)
     assert (answer.json()["price_input"], answer.json()["threshold"]) == ("2.500000", 60)
     fresh = Profile.objects.get(pk=profile.pk)
     assert (fresh.base_url, fresh.read_key(), fresh.provider) == ("", "sk-very-secret", "offline")
