@@ -6,7 +6,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
 from chatapp.models import message_index
+from chatapp.models.errors import explain_write_error
 from chatapp.models.meanings import delete_vectors
+from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
 
 
@@ -24,9 +26,6 @@ class Command(BaseCommand):
             message_index.rebuild()
             delete_vectors()
         except DatabaseError as error:
-            said = _(
-                "The index can't be made anew: {error}. Keep this database, and restore a backup.",
-                error=error,
-            )
-            raise CommandError(said) from error
+            why = in_words(explain_write_error(error))
+            raise CommandError(_("The server can't make the index anew. {why}", why=why)) from error
         self.stdout.write(_("Every message can be found again."))

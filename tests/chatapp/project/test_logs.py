@@ -9,6 +9,7 @@ from ipaddress import ip_network
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import path
@@ -156,8 +157,8 @@ async def test_what_follows_a_turn_is_told_by_the_same_ids(
 
 
 def answer(request: HttpRequest, word: str) -> HttpResponse:
-    """Fail as a page with a mistake in it does."""
-    raise ValueError(SECRET)
+    """Fail as a page with a mistake in it does, or as a database that can't be read."""
+    raise DatabaseError(SECRET) if word == "unread" else ValueError(SECRET)
 
 
 class Urls:
@@ -184,6 +185,10 @@ def test_a_page_that_fails_says_by_which_id_the_log_tells_of_it(
     assert "ValueError at" in told["exception"]
     assert "hunter2" not in lines.getvalue()
     assert client.get("/healthz")["X-Request-ID"] != own
+    assert "Everything you sent is stored" in page.text
+    page = client.get("/c/unread/broken/")
+    assert "The server can&#x27;t read what is stored." in page.text
+    assert "Everything you sent is stored" not in page.text
 
 
 @pytest.mark.django_db
