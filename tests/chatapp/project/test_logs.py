@@ -1,11 +1,13 @@
 """Log lines: one each, without contents, as text or as JSON."""
 
+import errno
 import json
 import logging
 import sys
 from collections.abc import Iterator
 from io import StringIO
 from ipaddress import ip_network
+from typing import override
 
 import pytest
 from django.contrib.auth.models import User
@@ -211,3 +213,20 @@ def test_an_id_is_kept_that_a_trusted_proxy_gave(
     headers = {"X-Request-ID": given, "X-Forwarded-For": "192.0.2.66"}
     answered = Client().get("/healthz", REMOTE_ADDR=by, headers=headers)
     assert (answered["X-Request-ID"] == given) == is_kept
+
+
+class FullDisk(StringIO):
+    """A file that takes nothing more."""
+
+    @override
+    def write(self, text: str) -> int:
+        raise OSError(errno.ENOSPC, text)
+
+
+def test_a_line_that_can_not_be_written_is_told_nowhere(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """The log's place may have room for a part of it, and its values may be anybody's words."""
+    record = logging.makeLogRecord({"msg": "what was said: %s", "args": (SECRET,)})
+    logging.StreamHandler(FullDisk()).handle(record)
+    assert capfd.readouterr().err == ""
