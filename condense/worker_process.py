@@ -36,7 +36,7 @@ class WorkerProcess:
             return self._ask_a_fresh_one(request)
 
     def interrupt(self) -> None:
-        """End the worker: what it is asked at this moment fails, in the thread that asks."""
+        """End the worker; a request of this moment fails, in the thread that asks."""
         self._is_wanted, process = False, self._process
         if process is not None and self._owner == os.getpid():
             process.kill()

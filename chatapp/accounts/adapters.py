@@ -242,7 +242,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):
 
     @override
     def decrypt(self, encrypted_text: str) -> str:
-        """Return a secret; tell whoever types a code if it can't be read."""
+        """Return a secret; raise ValidationError, for the form, if it can't be read."""
         try:
             return decrypt(encrypted_text)
         except DecryptionFailed as error:

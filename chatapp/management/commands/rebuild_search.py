@@ -2,13 +2,10 @@
 
 from typing import Any, override
 
-from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError
+from django.core.management.base import BaseCommand
 
 from chatapp.models import message_index
-from chatapp.models.errors import explain_write_error
 from chatapp.models.meanings import delete_vectors
-from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
 
 
@@ -22,10 +19,6 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *_args: Any, **_options: Any) -> None:
-        try:
-            message_index.rebuild()
-            delete_vectors()
-        except DatabaseError as error:
-            why = in_words(explain_write_error(error))
-            raise CommandError(_("The server can't make the index anew. {why}", why=why)) from error
+        message_index.rebuild()
+        delete_vectors()
         self.stdout.write(_("Every message can be found again."))
