@@ -1,5 +1,6 @@
 """Settings that the environment or the installation decides; the README lists the variables."""
 
+import logging
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -297,6 +298,9 @@ if LOG_LEVEL not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
 LOG_FORMAT = read_text("LOG_FORMAT", "text").lower()
 if LOG_FORMAT not in {"text", "json"}:
     raise BadEnvironment(f"LOG_FORMAT must be text or json, not {LOG_FORMAT!r}.")
+
+# A line that can't be written, as on a full disk, would be told with a traceback and its values.
+logging.raiseExceptions = DEBUG
 
 LOGGING = {
     "version": 1,

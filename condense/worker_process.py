@@ -21,14 +21,25 @@ class WorkerProcess:
     def __init__(self, worker: Path, *options: str, seconds: float) -> None:
         self.worker, self.options, self.seconds = worker, options, seconds
         self._process: subprocess.Popen[bytes] | None = None
-        self._owner = 0
+        self._owner, self._is_wanted = 0, False
         self._lock = threading.Lock()
 
     def ask(self, request: bytes) -> bytes:
         """Return the line that answers; raise TimeoutError or, by exit code, ChildProcessError."""
         with self._lock:
+            self._is_wanted = True
+            if answer := self._ask(request):
+                return answer
+            if not self._is_wanted:
+                raise ChildProcessError(os.EX_UNAVAILABLE, str(self.worker))
             # A worker that idled may have ended itself meanwhile; a fresh one has not.
-            return self._ask(request) or self._ask_a_fresh_one(request)
+            return self._ask_a_fresh_one(request)
+
+    def interrupt(self) -> None:
+        """End the worker; a request of this moment fails, in the thread that asks."""
+        self._is_wanted, process = False, self._process
+        if process is not None and self._owner == os.getpid():
+            process.kill()
 
     def close(self) -> None:
         """End the worker; the next request starts another one."""

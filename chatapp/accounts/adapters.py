@@ -30,6 +30,7 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.accounts import invitations
 from chatapp.accounts.rate_limits import GuessLimit, count_up
+from chatapp.models.errors import DecryptionFailed
 from chatapp.models.fields import decrypt, encrypt
 from chatapp.project.languages import reader_of
 
@@ -238,4 +239,15 @@ class SecondFactorAdapter(DefaultMFAAdapter):
     """Second factors: their secrets are encrypted as all others are."""
 
     encrypt = staticmethod(encrypt)
-    decrypt = staticmethod(decrypt)
+
+    @override
+    def decrypt(self, encrypted_text: str) -> str:
+        """Return a secret; raise ValidationError, for the form, if it can't be read."""
+        try:
+            return decrypt(encrypted_text)
+        except DecryptionFailed as error:
+            said = _(
+                "The server can't read your second factor any more, as its secret key is another "
+                "one. An operator can remove it; then you set up a new one."
+            )
+            raise ValidationError(said) from error

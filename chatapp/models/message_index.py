@@ -5,6 +5,7 @@
 
 import json
 import logging
+import sqlite3
 import uuid
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -14,7 +15,7 @@ from typing import Any
 
 from django.apps import apps
 from django.contrib.auth.models import User
-from django.db import DatabaseError, OperationalError, connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
@@ -240,14 +241,14 @@ def find_unknown(*, limit: int) -> list[int]:
 def is_sound() -> bool:
     """Return True if the index is consistent; nothing can be written meanwhile.
 
-    Raises OperationalError if it can't be read at all.
+    Raises DatabaseError if it can't be read at all: made anew, it would be where it can't be read.
     """
     try:
         for statement in _language().check:
             execute(statement)
-    except OperationalError:
-        raise
-    except DatabaseError:
+    except DatabaseError as error:
+        if getattr(error.__cause__, "sqlite_errorcode", 0) != sqlite3.SQLITE_CORRUPT_VTAB:
+            raise
         return False
     return True
 

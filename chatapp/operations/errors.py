@@ -81,6 +81,14 @@ def not_saved(error: DatabaseError | OSError) -> Refused:
     return Refused(say("The server could not save this; nothing changed. {why}", why=why))
 
 
+def why_unread(error: BaseException | None) -> str:
+    """Return a sentence if it was the database that could not be read, else ""."""
+    if not (isinstance(error, DatabaseError) and is_unwritable(error)):
+        return ""
+    why = explain_write_error(error)
+    return say("The server can't read what is stored. {why}", why=why)
+
+
 @contextmanager
 def saving() -> Iterator[None]:
     """Turn a database that can't be written into a refusal with the reason."""

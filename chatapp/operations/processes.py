@@ -227,7 +227,10 @@ class Heartbeat:
     """The thread and the connection that give signs of life of this process."""
 
     def __init__(self, own: Member) -> None:
-        """Hold the lock from now on; raise BadEnvironment if another process forbids it."""
+        """Hold the lock from now on; raise BadEnvironment if another process forbids it.
+
+        Raises DatabaseError if the database can't be used.
+        """
         self.own = own
         self._over, self._lives = Event(), False
         self._is_away, self._is_stuck, self._held = False, False, None
@@ -238,10 +241,7 @@ class Heartbeat:
         others: Future[list[Member]] = Future()
         self._thread = Thread(target=self._live, args=[others], name="heartbeat", daemon=True)
         self._thread.start()
-        try:
-            self.others = others.result()
-        except Error as error:
-            raise BadEnvironment(_("The database can't be used: {error}.", error=error)) from error
+        self.others = others.result()
 
     def begin(self) -> None:
         """Give signs of life from now on: the tables are there."""

@@ -43,7 +43,8 @@ def _run() -> int:
     if not all(map(find_spec, _NEEDED)):
         print(f"{PROGRAM} needs the extra `app`: {how_to_install('app')}.", file=sys.stderr)
         return 1
-    from django.db import DatabaseError  # noqa: PLC0415 - after it was looked for
+    from django.conf import settings  # noqa: PLC0415 - after it was looked for
+    from django.db import DatabaseError  # noqa: PLC0415 - the same
 
     from chatapp.project.environment import BadEnvironment  # noqa: PLC0415 - imports Django
     from chatapp.project.sentences import translate as _  # noqa: PLC0415 - the same
@@ -56,10 +57,9 @@ def _run() -> int:
         print(error, file=sys.stderr)
         return 1
     except DatabaseError as error:
-        print(
-            _("The database can't be used: {error}.", error=str(error).strip().rstrip(".")),
-            file=sys.stderr,
-        )
+        name, reason = settings.DATABASES["default"]["NAME"], str(error).strip().rstrip(".")
+        said = _("The database {name} cannot be used: {error}.", name=name, error=reason)
+        print(said, file=sys.stderr)
         return 1
     except OSError as error:
         # A file of another user, or a full disk. For other errors the traceback says more.

@@ -345,5 +345,8 @@ def read_or_create_secret(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise BadEnvironment(f"The secret key file {path} does not hold a key.") from error
     if not secret:
-        raise BadEnvironment(f"The secret key file {path} is empty: delete it to get a new one.")
+        raise BadEnvironment(
+            f"The secret key file {path} is empty. Put the key back from a copy, or delete the "
+            "file to get a new one: then API keys and second factors have to be set up again."
+        )
     return secret

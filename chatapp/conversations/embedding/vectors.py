@@ -19,7 +19,7 @@ from django.db.models import Q
 import condense
 from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import SpendingLimitReached
-from chatapp.conversations.embedding.embedders import embedder_for
+from chatapp.conversations.embedding.embedders import PASSAGES, embedder_for
 from chatapp.models import Conversation, Meanings, Message, MessageMeaning, message_store
 from chatapp.models.database import STOP, Stopped, execute, go_on, lock, threads
 from chatapp.models.meanings import delete_vectors, mark_due
@@ -76,8 +76,9 @@ async def embed_messages(conversation: str) -> None:
         if await asyncio.shield(work):
             await sync_to_async(enqueue)(pk)
     except asyncio.CancelledError:
-        # A long message takes minutes.
+        # A long message takes minutes, and on a busy machine a part of it does.
         stop.set()
+        PASSAGES.interrupt()
         with suppress(Stopped):
             await finish(work)
         raise
@@ -121,7 +122,8 @@ def _store(conversation: uuid.UUID, embedder: condense.Embedder, key: int) -> No
             vectors = [*_embed(embedder, batched(texts, TOGETHER))]
             break
         except condense.EmbedderUnavailable:
-            # Raises if no text can be embedded; otherwise this one is tried once more.
+            go_on()
+            # The text is at fault where another one is embedded, and it is refused once more.
             embedder.embed(["."])
     else:
         log.warning("message %s can be found by its words only", key)

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
 from chatapp.operations.errors import BadArchive, NotCopied
+from chatapp.project.installation import PROGRAM
 from chatapp.project.sentences import translate as _
 from chatapp.records.maintenance import backups, erasure
 
@@ -45,6 +46,14 @@ class Command(BaseCommand):
             reason = str(error).splitlines()[0].rstrip(".")
             said = _("The backup could not be written: {reason}.", reason=reason)
             raise CommandError(said) from error
+        if backup.damage:
+            damaged = _(
+                "The database file is damaged: {damage}. All its rows are in the archive: stop the "
+                "server, and `{program} restore FILE --replace` makes a sound one of them.",
+                damage=backup.damage,
+                program=PROGRAM,
+            )
+            self.stderr.write(damaged)
         for sentence in backup.left_out:
             self.stderr.write(_("Left out: {what}", what=sentence))
         files = len(backup.files)

@@ -2,8 +2,7 @@
 
 from typing import Any, override
 
-from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError
+from django.core.management.base import BaseCommand
 
 from chatapp.models import message_index
 from chatapp.models.meanings import delete_vectors
@@ -20,13 +19,6 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *_args: Any, **_options: Any) -> None:
-        try:
-            message_index.rebuild()
-            delete_vectors()
-        except DatabaseError as error:
-            said = _(
-                "The index can't be made anew: {error}. Keep this database, and restore a backup.",
-                error=error,
-            )
-            raise CommandError(said) from error
+        message_index.rebuild()
+        delete_vectors()
         self.stdout.write(_("Every message can be found again."))

@@ -124,19 +124,14 @@ class Command(BaseCommand):
             # Called once the port is ours: a second start must not migrate under the first.
             ready_callable=lambda: self.prepare(server),
         )
-        try:
-            # Each request chooses a language of its own.
-            with background():
-                server.run()
-            if not (server.listen_problem or is_shared()):
-                # Who copies a stopped server's database may take this file alone; on a full disk it
-                # stays in two.
-                with suppress(DatabaseError):
-                    execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except DatabaseError as error:
-            name = settings.DATABASES["default"]["NAME"]
-            said = _("The database {name} cannot be used: {error}.", name=name, error=error)
-            raise CommandError(said) from error
+        # Each request chooses a language of its own.
+        with background():
+            server.run()
+        if not (server.listen_problem or is_shared()):
+            # Who copies a stopped server's database may take this file alone; on a full disk it
+            # stays in two.
+            with suppress(DatabaseError):
+                execute("PRAGMA wal_checkpoint(TRUNCATE)")
         if reason := server.listen_problem:
             said = gettext_noop(
                 "Cannot listen on {host} port {port}: {reason}. Set HOST or PORT to another value."
@@ -151,11 +146,12 @@ class Command(BaseCommand):
         # What a crash left is closed before anybody can come; the loop goes on after this.
         loop = asyncio.get_event_loop()
         loop.run_until_complete(running_turns.clear_up())
+        user = accounts.prepare_owner()
+        token = credentials.create_sign_in_token(user=user)
+        # Nothing begins where the database can't be used.
         loop.call_soon(running_turns.open)
         start_clearing()
         look_for_due()
-        user = accounts.prepare_owner()
-        token = credentials.create_sign_in_token(user=user)
         # The port the system gave, which PORT 0 leaves open.
         port = server.listening_addresses[0][1]
         link = reverse("sign_in_with_token", args=[token])

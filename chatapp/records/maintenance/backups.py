@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -78,10 +79,14 @@ def holds_key(path: Path) -> bool:
 
 @dataclass(slots=True)
 class Backup:
-    """The contents of a backup: ``files`` with their SHA-256, ``left_out`` with the reason."""
+    """The contents of a backup: ``files`` with their SHA-256, ``left_out`` with the reason.
+
+    The ``damage`` is that of the database's file, which the archive has not.
+    """
 
     files: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
+    damage: str = ""
 
 
 def write_backup(source: BackupPaths, path: Path) -> Backup:
@@ -129,7 +134,7 @@ def _fill(writer: "_ArchiveWriter", source: BackupPaths, draft: Path) -> None:
         if source.database is None:
             row_copy.write_file(snapshot)
         else:
-            _copy_file(source.database, snapshot)
+            _copy_file(source.database, snapshot, writer.backup)
         writer.add(snapshot.resolve(), DATABASE)
     finally:
         for one in draft.parent.glob(f"{snapshot.name}*"):
@@ -148,8 +153,11 @@ def _fill(writer: "_ArchiveWriter", source: BackupPaths, draft: Path) -> None:
     writer.close()
 
 
-def _copy_file(original: Path, snapshot: Path) -> None:
-    """Copy a database as it is at one moment; writers go on meanwhile."""
+def _copy_file(original: Path, snapshot: Path, backup: Backup) -> None:
+    """Copy a database as it is at one moment; writers go on meanwhile.
+
+    Of a damaged file the rows are copied, into a sound one: only indexes may be damaged.
+    """
     if problem := database_problem(original):
         raise BadArchive(problem)
     with (
@@ -157,6 +165,11 @@ def _copy_file(original: Path, snapshot: Path) -> None:
         closing(sqlite3.connect(snapshot)) as copy,
     ):
         database.backup(copy)
+        damage = first_damage(copy)
+    if damage:
+        snapshot.write_bytes(b"")
+        row_copy.write_file(snapshot)
+        backup.damage = damage
 
 
 class _ArchiveWriter:
@@ -260,16 +273,23 @@ def newer_migrations(applied: Iterable[tuple[str, str]]) -> list[str]:
     return sorted(name for app, name in applied if app == "chatapp" and name > newest)
 
 
+def first_damage(database: Any) -> str:
+    """Return the first damage that SQLite finds in a connection's file, or ""."""
+    # Asked for more, it fails at some damage before it has told of any.
+    ((said,),) = database.execute("PRAGMA integrity_check(1)").fetchall()
+    return "" if said == "ok" else str(said).splitlines()[-1]
+
+
 def check_database(path: Path) -> None:
     """Raise BadArchive if the file is damaged, or made by a newer version of this software."""
     try:
         with closing(sqlite3.connect(path)) as database:
-            (said,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+            damage = first_damage(database)
             applied = database.execute("SELECT app, name FROM django_migrations").fetchall()
     except sqlite3.Error as error:
         raise BadArchive(_("The database in it can't be read: {error}.", error=error)) from error
-    if said != "ok":
-        raise BadArchive(_("The database in it is damaged: {damage}.", damage=said))
+    if damage:
+        raise BadArchive(_("The database in it is damaged: {damage}.", damage=damage))
     if newer := newer_migrations(applied):
         raise BadArchive(_("It was made by a newer version, which has {name}.", name=newer[0]))
 

@@ -15,7 +15,7 @@ from chatapp.models.fields import UsdSum
 from chatapp.project.installation import PROGRAM
 from chatapp.project.sentences import translate as _
 from chatapp.records.maintenance import audit_check, key_rotation
-from chatapp.records.maintenance.backups import newer_migrations
+from chatapp.records.maintenance.backups import first_damage, newer_migrations
 
 # Places that are named of one kind of problem.
 NAMED = 5
@@ -23,12 +23,14 @@ NAMED = 5
 
 def find_problems() -> Iterator[str]:
     """Yield a sentence for each fault; reads everything, changes nothing."""
+    failures = dict[str, None]()
     for look in _LOOKS:
         try:
             yield from look()
         except Exception as error:  # noqa: BLE001 - damage shows as anything that a reader raises
-            reason = str(error) or type(error).__name__
-            yield _("The database could not be read to its end: {reason}.", reason=reason)
+            failures[str(error) or type(error).__name__] = None
+    for reason in failures:
+        yield _("The database could not be read to its end: {reason}.", reason=reason)
 
 
 def count_stored() -> dict[str, int]:
@@ -45,9 +47,8 @@ def _damage() -> Iterator[str]:
     if is_shared():
         return
     with connection.cursor() as cursor:
-        for (damage,) in cursor.execute("PRAGMA integrity_check").fetchall():
-            if damage != "ok":
-                yield _("The database file is damaged: {damage}.", damage=damage)
+        if damage := first_damage(cursor):
+            yield _("The database file is damaged: {damage}.", damage=damage)
         loose = (row[0] for row in cursor.execute("PRAGMA foreign_key_check").fetchall())
         yield from _named(_("A row of {name} names one that is not there."), loose)
 

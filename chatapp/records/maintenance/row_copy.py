@@ -155,7 +155,9 @@ def _copy(
     names = ", ".join([f'"{one.column.column}"' for one in columns])
     places = ", ".join(["%s"] * len(columns))
     store = f'INSERT INTO "{table.name}" ({names}) VALUES ({places})'  # noqa: S608 - names
-    read = f'SELECT {names} FROM "{table.name}" ORDER BY "{table.key.column}"'  # noqa: S608 - names
+    # An index of a file may be damaged, and lack rows.
+    order = "NOT INDEXED" if source.vendor == "sqlite" else f'ORDER BY "{table.key.column}"'
+    read = f'SELECT {names} FROM "{table.name}" {order}'  # noqa: S608 - names
     done = 0
     try:
         for batch in _batches(databases.rows_of(source, read)):

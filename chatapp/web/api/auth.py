@@ -192,7 +192,7 @@ def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
     log.error("the API failed at %s", request.path, exc_info=error)
     id_ = logs.request_id()
     words = _("The server failed to answer this. Its log says why, at request {id}.", id=id_)
-    return tell(request, 500, words)
+    return tell(request, 500, in_words(errors.why_unread(error)) or words)
 
 
 @api.exception_handler(ValidationError)

@@ -1,11 +1,15 @@
 """Monitoring: liveness, readiness and metrics of the server."""
 
+import sys
+
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from chatapp.operations import errors
 from chatapp.project import logs
+from chatapp.project.languages import in_words
 from chatapp.turns import monitoring
 
 
@@ -18,5 +22,6 @@ def tell(request: HttpRequest) -> HttpResponse:
 
 def tell_failure(_request: HttpRequest) -> HttpResponse:
     """Return the page of a server error, with its id in the log; reads no database."""
-    page = render_to_string("500.html", {"request_id": logs.request_id()})
+    reason = in_words(errors.why_unread(sys.exception()))
+    page = render_to_string("500.html", {"request_id": logs.request_id(), "reason": reason})
     return HttpResponse(page, status=500)

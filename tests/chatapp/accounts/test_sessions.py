@@ -143,3 +143,14 @@ def test_a_second_factor_is_asked_for(alice: User) -> None:
     again.post(reverse("account_login"), RIGHT)
     again.post(reverse("mfa_authenticate"), {"code": one})
     assert not is_in(again)
+
+
+def test_a_second_factor_of_another_secret_key_is_told(alice: User, settings: Settings) -> None:
+    """Whoever types a code learns who can help, and is not let in."""
+    TOTP.activate(alice, generate_totp_secret())
+    settings.SECRET_KEY = "another"
+    guest = Client()
+    guest.post(reverse("account_login"), RIGHT)
+    answer = guest.post(reverse("mfa_authenticate"), {"code": "000000"})
+    assert "An operator can remove it" in answer.text
+    assert not is_in(guest)

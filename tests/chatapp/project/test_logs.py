@@ -1,14 +1,17 @@
 """Log lines: one each, without contents, as text or as JSON."""
 
+import errno
 import json
 import logging
 import sys
 from collections.abc import Iterator
 from io import StringIO
 from ipaddress import ip_network
+from typing import override
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import path
@@ -156,8 +159,8 @@ async def test_what_follows_a_turn_is_told_by_the_same_ids(
 
 
 def answer(request: HttpRequest, word: str) -> HttpResponse:
-    """Fail as a page with a mistake in it does."""
-    raise ValueError(SECRET)
+    """Fail as a page with a mistake in it does, or as a database that can't be read."""
+    raise DatabaseError(SECRET) if word == "unread" else ValueError(SECRET)
 
 
 class Urls:
@@ -184,6 +187,10 @@ def test_a_page_that_fails_says_by_which_id_the_log_tells_of_it(
     assert "ValueError at" in told["exception"]
     assert "hunter2" not in lines.getvalue()
     assert client.get("/healthz")["X-Request-ID"] != own
+    assert "Everything you sent is stored" in page.text
+    page = client.get("/c/unread/broken/")
+    assert "The server can&#x27;t read what is stored." in page.text
+    assert "Everything you sent is stored" not in page.text
 
 
 @pytest.mark.django_db
@@ -206,3 +213,20 @@ def test_an_id_is_kept_that_a_trusted_proxy_gave(
     headers = {"X-Request-ID": given, "X-Forwarded-For": "192.0.2.66"}
     answered = Client().get("/healthz", REMOTE_ADDR=by, headers=headers)
     assert (answered["X-Request-ID"] == given) == is_kept
+
+
+class FullDisk(StringIO):
+    """A file that takes nothing more."""
+
+    @override
+    def write(self, text: str) -> int:
+        raise OSError(errno.ENOSPC, text)
+
+
+def test_a_line_that_can_not_be_written_is_told_nowhere(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """The log's place may have room for a part of it, and its values may be anybody's words."""
+    record = logging.makeLogRecord({"msg": "what was said: %s", "args": (SECRET,)})
+    logging.StreamHandler(FullDisk()).handle(record)
+    assert capfd.readouterr().err == ""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
+from django.db import DatabaseError
 from django.test import override_settings
 
 from chatapp.models.databases import opened
@@ -96,9 +97,44 @@ def test_an_empty_database_becomes_no_new_installation(
 def test_a_damaged_database_is_a_sentence_to_every_command(tmp_path: Path) -> None:
     """Also to those that seldom meet one."""
     (tmp_path / "palimpsest.sqlite3").write_bytes(b"another program's file" * 99)
+    said = f"The database {tmp_path}/palimpsest.sqlite3 cannot be used: file is not a database."
     for command in ("migrate", "rotate_keys"):
-        said = "The database can't be used: file is not a database."
         assert complaint(tmp_path, command) == said
+
+
+def damage(file: Path, name: str) -> None:
+    """Empty the first page of a table or an index."""
+    with closing(sqlite3.connect(file)) as database:
+        ((page,),) = database.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = ?", [name]
+        ).fetchall()
+    with file.open("r+b") as pages:
+        pages.seek((page - 1) * PAGE_SIZE)
+        pages.write(bytes(PAGE_SIZE))
+
+
+@pytest.mark.rare
+def test_a_backup_of_a_file_with_damaged_indexes_has_its_rows(here: Installation) -> None:
+    """Restored, it is sound; making the index of words anew would not help."""
+    for name in ("message_visible", "chatapp_message_index_data"):
+        damage(here.file, name)
+    with pytest.raises(CommandError, match="Something is wrong"):
+        here.run("check_integrity")
+    with pytest.raises(DatabaseError, match="malformed"):
+        here.run("rebuild_search")
+    file = str(here.data / "backup.tar.gz")
+    assert here.run("backup", file).startswith("The database file is damaged: ")
+    here.run("restore", file, "--replace")
+    assert "2 messages" in here.run("check_integrity")
+
+
+@pytest.mark.parametrize("name", ["chatapp_message", "chatapp_profile"])
+def test_no_backup_is_made_of_rows_that_can_not_be_read(here: Installation, name: str) -> None:
+    """It would be found out when it is needed."""
+    damage(here.file, name)
+    file = here.data / "backup.tar.gz"
+    assert "could not be written" in here.refusal("backup", str(file))
+    assert not file.exists()
 
 
 @pytest.mark.usefixtures("db")
