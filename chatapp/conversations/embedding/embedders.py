@@ -26,9 +26,10 @@ np = lazy_loader.load("numpy")  # with the first vector
 
 _WORKER = Path(__file__).with_name("e5_worker.py")
 # Each with the seconds until it ends where nobody asks, and its niceness: no question waits for
-# passages. They share the weights.
+# passages, nor for the sentences that a condensation asks about. They share the weights.
 PASSAGES = condense.WorkerProcess(_WORKER, "60", "10", seconds=120)
 QUESTIONS = condense.WorkerProcess(_WORKER, "900", "0", seconds=10)
+SENTENCES = condense.WorkerProcess(_WORKER, "60", "5", seconds=30)
 LONGEST_EMBEDDED = 2_000  # characters of a text that are embedded
 
 
@@ -39,7 +40,13 @@ class PackagedModel:
     name: str
     dimensions: int = 384
 
-    def embed(self, texts: Sequence[str], *, asks: bool = False) -> "condense.Vectors":
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        asks: bool = False,
+        process: condense.WorkerProcess | None = None,
+    ) -> "condense.Vectors":
         """Return vectors; raise EmbedderUnavailable if the process ends."""
         # The C ends at a NUL, and writes beyond its buffer for U+FDFA, which NFKC replaces.
         harmless = [unicodedata.normalize("NFKC", one.replace("\0", " ")) for one in texts]
@@ -47,7 +54,8 @@ class PackagedModel:
             [[condense.well_formed(one)[:LONGEST_EMBEDDED] for one in harmless], asks]
         )
         try:
-            answer = (QUESTIONS if asks else PASSAGES).ask(f"{request}\n".encode())
+            chosen = process or (QUESTIONS if asks else PASSAGES)
+            answer = chosen.ask(f"{request}\n".encode())
         except OSError as ended:
             raise condense.EmbedderUnavailable(noop("The model does not run here.")) from ended
         vectors: condense.Vectors = np.frombuffer(base64.b64decode(answer), np.float32)

@@ -16,7 +16,7 @@ from typing import Any
 import lazy_loader
 
 import condense
-from chatapp.conversations.embedding.embedders import embedder_for
+from chatapp.conversations.embedding.embedders import SENTENCES, PackagedModel, embedder_for
 
 np = lazy_loader.load("numpy")  # with the first vector
 log = logging.getLogger(__name__)
@@ -29,15 +29,18 @@ _known: dict[str, bool] = {}
 def rules_among(sentences: Sequence[str]) -> list[str]:
     """Return the sentences that set a rule; none if the model is missing."""
     embedder = embedder_for(uuid.UUID(int=0))
-    if embedder is None or embedder.name != str((examples := _examples())["model"]):
+    if not isinstance(embedder, PackagedModel):
+        return []
+    if embedder.name != str((examples := _examples())["model"]):
         return []
     if len(_known) > REMEMBERED:
         _known.clear()
     new = [one for one in dict.fromkeys(sentences) if one not in _known][:MOST]
     try:
         for some in batched(new, TOGETHER):
-            vectors = condense.centred(embedder.embed(some, asks=True), examples["centre"])
-            found = condense.weigh(vectors, examples["points"], examples["weights"])
+            vectors = embedder.embed(some, asks=True, process=SENTENCES)
+            rows = condense.centred(vectors, examples["centre"])
+            found = condense.weigh(rows, examples["points"], examples["weights"])
             _known.update(zip(some, (found > examples["least"]).tolist(), strict=True))
     except condense.EmbedderUnavailable as reason:
         log.warning("rules are told by their words alone for now: %s", reason)

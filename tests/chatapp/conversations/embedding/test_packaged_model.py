@@ -36,7 +36,7 @@ def model(settings: LazySettings) -> Iterator[PackagedModel]:
     found = embedder_for(uuid.uuid4())
     assert isinstance(found, PackagedModel)
     yield found
-    for process in (embedders.PASSAGES, embedders.QUESTIONS):
+    for process in (embedders.PASSAGES, embedders.QUESTIONS, embedders.SENTENCES):
         process.close()
 
 
