@@ -20,7 +20,7 @@ from condense.facts.calls import (
 from condense.facts.ledger import Demand, Failure, FileUse, Ledger, Run, ledger_of, render
 from condense.facts.names import weightiest
 from condense.facts.rules import language_spoken, rules_in, statements_in
-from condense.facts.texts import estimate, leaves, one_line, plain_text
+from condense.facts.texts import GAP, estimate, leaves, one_line, plain_text
 from condense.facts.todos import TodoFollower
 from condense.messages import Message, TextBlock
 from condense.tokens.counters import TokenCounter
@@ -83,7 +83,8 @@ class Notebook:
 
     def carry(self, earlier: Ledger) -> None:
         """Take over facts as they are; one that is known already counts once."""
-        for rule in reversed(earlier.rules):
+        # A forgotten rule's place says nothing.
+        for rule in reversed([one for one in earlier.rules if one != GAP]):
             self._renew(self.rules, rule)
         for request in reversed(earlier.requests):
             self._renew(self.requests, request)
