@@ -151,9 +151,11 @@ from .prompts import unregister_prompt as unregister_prompt
 from .recall.meanings import Embedder as Embedder
 from .recall.meanings import Vectors as Vectors
 from .recall.meanings import centre_of as centre_of
+from .recall.meanings import centred as centred
 from .recall.meanings import nearest as nearest
 from .recall.meanings import quantise as quantise
 from .recall.meanings import signs_of as signs_of
+from .recall.meanings import weigh as weigh
 from .recall.passages import DAY_FORMAT as DAY_FORMAT
 from .recall.passages import MOST_PASSAGES as MOST_PASSAGES
 from .recall.passages import MOST_TOKENS as MOST_TOKENS

@@ -14,6 +14,7 @@ from chatapp.agent.model_call import ProviderSummarizer
 from chatapp.agent.ports import Provider, Toolbox
 from chatapp.conversations.context.sizes import COUNTER
 from chatapp.conversations.context.turn_context import TurnSettings
+from chatapp.conversations.embedding.rules_by_meaning import rules_among
 from chatapp.storage.journal import ConversationJournal
 
 HooksFor = Callable[[Path], condense.Hooks]
@@ -91,6 +92,7 @@ def situation_of(
         system=terms.system,
         tools=tuple([spec.to_api() for spec in toolbox.specs]),
         model=terms.profile.model,
+        rules_among=rules_among,
         **terms.whose,
         **rest,
     )

@@ -22,6 +22,7 @@ from chatapp.condensing.draft_writer import DraftDropped, journal_outside
 from chatapp.condensing.ratings import feedback_of
 from chatapp.conversations.context.sizes import COUNTER, Scale, sum_tokens
 from chatapp.conversations.context.turn_context import TurnSettings, read_terms
+from chatapp.conversations.embedding.rules_by_meaning import rules_among
 from chatapp.gateway.requests import GatewayRequest
 from chatapp.models import ApiToken, Condensation, Conversation, Message, Turn
 from chatapp.models.database import lock, reading
@@ -122,6 +123,6 @@ def _prepare(pk: uuid.UUID) -> tuple[condense.Condenser, condense.Situation]:
     condenser = replace(made, strategies=named).condenser(writer, COUNTER, log=FoldLog(journal))
     tried = Condensation.objects.filter(conversation=pk).order_by("-at_seq").first()
     wanted = {"model": terms.profile.model, "automatic": True, **terms.whose}
-    wanted |= {"feedback": feedback_of(terms.conversation.owner)}
+    wanted |= {"rules_among": rules_among, "feedback": feedback_of(terms.conversation.owner)}
     wanted |= {"condensed_at": tried.at_seq if tried else 0}
     return condenser, made.situation(history, size, _budget(terms), **wanted)

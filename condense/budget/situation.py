@@ -1,7 +1,7 @@
 """Situations: the state before a condensation; reductions: its result."""
 
 import enum
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
@@ -19,6 +19,7 @@ from condense.tokens.counters import TokenCount, TokenCounter, compact, count_me
 Kind = Literal["condensed", "truncated", "cleared"]
 Reason = Literal["asked", "refused", "allowed", "threshold"]
 Environment = Callable[[], Awaitable[str]]
+RulesAmong = Callable[[Sequence[str]], Collection[str]]
 
 
 class Trigger(enum.StrEnum):
@@ -56,7 +57,8 @@ class Situation:
     above all, ``feedback`` are the user's verdicts on earlier summaries, and ``prompt_key`` names
     the prompt if the user has none. ``model`` is for a hook that chooses that prompt.
     ``environment`` is awaited when an automatic summary is applied, which ends with its text.
-    ``chosen`` is the part that a manual run condenses, None for all.
+    ``chosen`` is the part that a manual run condenses, None for all. ``rules_among`` returns those
+    of some sentences that set a rule without a word that says so; it is called in a thread.
 
     ``condensed_at`` is the seq of the newest message at the last try to condense, 0 without one;
     ``undone_at`` is the same for the last condensation that the user undid. The threshold waits for
@@ -81,6 +83,7 @@ class Situation:
     model: str = ""
     environment: Environment | None = None
     chosen: Chosen | None = None
+    rules_among: RulesAmong | None = None
     condensed_at: int = 0
     undone_at: int = 0
     may_ask: bool = True

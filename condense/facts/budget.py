@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from condense.facts.calls import is_lookup
 from condense.facts.ledger import Demand, Ledger, Run, render
-from condense.facts.rules import QUESTION_MARKS, own_sentences
+from condense.facts.rules import STATEMENT_CHARS, statements_in
 from condense.facts.texts import GAP, estimate, is_telling, shortened
 
 # As much of each kind as was measured to be worth its room on recorded sessions. A request has so
@@ -22,7 +22,7 @@ NEWEST_FAILURES, LAST_REPLY_TOKENS = 5, 60
 # Where not everything fits, requests and names shrink first, requests to no less than a few words.
 # The newest and the first may be so many times longer; rules and short statements have shares.
 BRIEF_TOKENS, NEWEST_TIMES, FIRST_TIMES = 12, 5, 3
-RULES_SHARE, STATEMENTS_SHARE, LINES_SHARE, STATEMENT_CHARS = 0.3, 0.2, 0.1, 80
+RULES_SHARE, STATEMENTS_SHARE, LINES_SHARE = 0.3, 0.2, 0.1
 # So many lines of lists and figures are a plan.
 SEVERAL_LINES = 3
 # Other kinds shrink once requests are so many times shorter; after so many halvings none are left.
@@ -137,8 +137,7 @@ def _cut(requests: Sequence[Demand], scale: float) -> Iterator[str]:
 @lru_cache(2_000)
 def _statements(text: str) -> tuple[str, ...]:
     """Return the short sentences of a text that are no questions, no list and no code."""
-    short = [one for one, _ in own_sentences(text) if len(one) <= STATEMENT_CHARS]
-    said = [one for one in short if one[-1] not in QUESTION_MARKS]
+    said = [one for one, _ in statements_in(text)]
     return tuple([one for one in said if one == text or _STATEMENT.fullmatch(one)])
 
 

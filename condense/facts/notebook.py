@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from condense.budget.situation import RulesAmong
 from condense.facts.budget import fit, worth_keeping
 from condense.facts.calls import (
     FinishedCall,
@@ -18,13 +19,14 @@ from condense.facts.calls import (
 )
 from condense.facts.ledger import Demand, Failure, FileUse, Ledger, Run, ledger_of, render
 from condense.facts.names import weightiest
-from condense.facts.rules import language_spoken, rules_in
-from condense.facts.texts import estimate, leaves, one_line, plain_text
+from condense.facts.rules import language_spoken, rules_in, statements_in
+from condense.facts.texts import GAP, estimate, leaves, one_line, plain_text
 from condense.facts.todos import TodoFollower
 from condense.messages import Message, TextBlock
 from condense.tokens.counters import TokenCounter
 
 QUESTION_CHARS = 80
+MOST_STATEMENTS = 20  # of a request that are looked at; what has more is a text
 FEW_TOKENS = 8  # so short an answer may say nothing without its question
 STALE_CALLS = 50  # after which an error that nobody came back to is taken for settled
 _ASKS = re.compile(r"[?？؟]")
@@ -53,7 +55,7 @@ class Notebook:
     _reply: str = ""
     _source: str = ""
 
-    def read(self, messages: Sequence[Message]) -> None:
+    def read(self, messages: Sequence[Message], rules_among: RulesAmong | None = None) -> None:
         """Note the facts of messages, and go on from the ledgers of summaries and markers."""
         calls: dict[str, list[FinishedCall]] = {}
         for message, call in read_calls(messages):
@@ -70,14 +72,19 @@ class Notebook:
             for call in calls.pop(message.id, ()):
                 self._watch(call)
         language = language_spoken(messages)
-        for request in self.requests:
+        said = {one: statements_in(one.text)[:MOST_STATEMENTS] for one in self.requests}
+        told = [shown for statements in said.values() for _, shown in statements]
+        meant = rules_among(told) if rules_among and told else ()
+        for request, statements in said.items():
             self._source = self.sources[request]
-            for rule in rules_in(request.text, language):
+            by_meaning = [one for one, shown in statements if shown in meant]
+            for rule in (*rules_in(request.text, language), *by_meaning):
                 self._renew(self.rules, rule)
 
     def carry(self, earlier: Ledger) -> None:
         """Take over facts as they are; one that is known already counts once."""
-        for rule in reversed(earlier.rules):
+        # A forgotten rule's place says nothing.
+        for rule in reversed([one for one in earlier.rules if one != GAP]):
             self._renew(self.rules, rule)
         for request in reversed(earlier.requests):
             self._renew(self.requests, request)
@@ -173,23 +180,33 @@ SMALL_SHARE, SMALL_TOKENS = 0.1, 1_000
 
 
 def ledger(
-    hidden: Sequence[Message], *, budget_tokens: int = BUDGET, counter: TokenCounter | None = None
+    hidden: Sequence[Message],
+    *,
+    budget_tokens: int = BUDGET,
+    counter: TokenCounter | None = None,
+    rules_among: RulesAmong | None = None,
 ) -> tuple[TextBlock, ...]:
     """Return the facts of hidden messages as one text block, or none if there are none.
 
     The ledger of a summary or marker among them is carried on. Without a counter four bytes are a
-    token.
+    token. ``rules_among`` is as in :class:`condense.Situation`.
     """
-    text = render(gather(hidden, budget_tokens=budget_tokens, counter=counter))
+    text = render(
+        gather(hidden, budget_tokens=budget_tokens, counter=counter, rules_among=rules_among)
+    )
     return (TextBlock(text),) if text else ()
 
 
 def gather(
-    hidden: Sequence[Message], *, budget_tokens: int = BUDGET, counter: TokenCounter | None = None
+    hidden: Sequence[Message],
+    *,
+    budget_tokens: int = BUDGET,
+    counter: TokenCounter | None = None,
+    rules_among: RulesAmong | None = None,
 ) -> Ledger:
     """Return the facts worth keeping whose text takes ``budget_tokens`` at most."""
     notebook = Notebook()
-    notebook.read(hidden)
+    notebook.read(hidden, rules_among)
     known = estimate(plain_text([message for message in hidden if ledger_of(message)]))
     new = estimate(plain_text(hidden)) - known
     most = known + max(LEAST_TOKENS, HIDDEN_SHARE * new)

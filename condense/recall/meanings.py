@@ -87,6 +87,23 @@ def nearest(
     return [(int(ordered[at]), float(scores[at])) for at in best]
 
 
+def centred(vectors: Vectors, centre: Vectors) -> Vectors:
+    """Return vectors as rows of length 1 from the mean of many, near which all of a model are."""
+    rows = vectors - centre
+    made: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return made
+
+
+def weigh(vectors: Vectors, points: Rows, weights: Vectors) -> Vectors:
+    """Return the sum of the weights of some points for each centred vector, near ones first.
+
+    A point counts by e to the power of minus its squared distance.
+    """
+    near = vectors @ (points.astype(np.float32) / _ONE).T
+    weighed: Vectors = np.exp(2 * near - 2) @ weights
+    return weighed
+
+
 class Embedded:
     """Embedded passages in memory, by the numbers of their messages and their own."""
 

@@ -238,8 +238,13 @@ async def facts_of(
     hidden: Sequence[Message], situation: Situation, *, counter: TokenCounter | None = None
 ) -> tuple[TextBlock, ...]:
     """Return the ledger of hidden messages, as large as the window allows, copied in a thread."""
-    budget = budget_in(situation.budget.window)
-    return await asyncio.to_thread(ledger, hidden, budget_tokens=budget, counter=counter)
+    return await asyncio.to_thread(
+        ledger,
+        hidden,
+        budget_tokens=budget_in(situation.budget.window),
+        counter=counter,
+        rules_among=situation.rules_among,
+    )
 
 
 def repeated_directives(situation: Situation, kept: Container[str]) -> tuple[Block, ...]:

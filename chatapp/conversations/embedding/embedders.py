@@ -25,10 +25,12 @@ from condense import noop, say
 np = lazy_loader.load("numpy")  # with the first vector
 
 _WORKER = Path(__file__).with_name("e5_worker.py")
-# Two processes, so that no question waits for passages; they share the weights. The options are
-# the seconds without a request until it ends, and its niceness.
+# Processes of their own, which share the weights: no question waits for passages, nor for the
+# sentences that a condensation asks about. The options are the seconds without a request until it
+# ends, and its niceness.
 PASSAGES = condense.WorkerProcess(_WORKER, "60", "10", seconds=120)
 QUESTIONS = condense.WorkerProcess(_WORKER, "900", "0", seconds=10)
+SENTENCES = condense.WorkerProcess(_WORKER, "60", "5", seconds=30)
 LONGEST_EMBEDDED = 2_000  # characters of a text that are embedded
 
 
@@ -39,7 +41,13 @@ class PackagedModel:
     name: str
     dimensions: int = 384
 
-    def embed(self, texts: Sequence[str], *, asks: bool = False) -> "condense.Vectors":
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        asks: bool = False,
+        process: condense.WorkerProcess | None = None,
+    ) -> "condense.Vectors":
         """Return vectors; raise EmbedderUnavailable if the process ends."""
         # The C code ends at a NUL, and writes beyond its buffer for U+FDFA, which NFKC replaces.
         harmless = [unicodedata.normalize("NFKC", one.replace("\0", " ")) for one in texts]
@@ -47,7 +55,8 @@ class PackagedModel:
             [[condense.well_formed(one)[:LONGEST_EMBEDDED] for one in harmless], asks]
         )
         try:
-            answer = (QUESTIONS if asks else PASSAGES).ask(f"{request}\n".encode())
+            chosen = process or (QUESTIONS if asks else PASSAGES)
+            answer = chosen.ask(f"{request}\n".encode())
         except OSError as ended:
             raise condense.EmbedderUnavailable(noop("The model does not run here.")) from ended
         vectors: condense.Vectors = np.frombuffer(base64.b64decode(answer), np.float32)

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from condense import Message, NothingToCondense, PromptCounter, load_strategy, replace_hidden
-from condense.facts.ledger import Ledger
+from condense import (
+    Message,
+    NothingToCondense,
+    PromptCounter,
+    Trigger,
+    load_strategy,
+    replace_hidden,
+)
+from condense.facts.ledger import Ledger, ledger_of
 from condense.facts.notebook import budget_in, gather, ledger
 from condense.facts.texts import GAP, estimate, plain_text
 from tests.condense.dialogues import reduce_with
@@ -102,6 +109,33 @@ def test_short_statements_of_long_messages_outlive_rounds_whatever_their_words()
         assert [rule for rule in ODD if rule not in block.text] == []
         made = summary(*Session().says("S").messages[0].blocks, block, id_=f"s{number}")  # type: ignore[arg-type]
         hidden = [made, *long_session(20).messages]
+
+
+@pytest.mark.parametrize("knows", [True, False])
+async def test_a_rule_that_only_meaning_shows_outlives_rounds(knows: bool) -> None:
+    """Among more statements than there is room for; only people's are looked at, and no others."""
+    rule, asked, told = "Grandad leaves when anybody brings up the war.", list[str](), "Oma, Brot."
+
+    def rules_among(sentences: Sequence[str]) -> list[str]:
+        asked.extend(sentences)
+        return [one for one in sentences if one == rule and knows]
+
+    effective: tuple[Message, ...] = ()
+    for number in range(3):
+        session = Session().says(f"Dinner. {rule if number == 0 else ''}").replies(told)
+        for at in range(400):
+            session.says(f"We saw number {at} of street {number}.").replies(told)
+        new = [replace(one, id=f"{number}-{one.id}") for one in session.messages]
+        made = await reduce_with(
+            load_strategy("ledger"), (*effective, *new), trigger=Trigger.MANUAL,
+            rules_among=rules_among,
+        )  # fmt: skip
+        effective = (replace(made.message, id=f"s{number}"),)
+    facts = ledger_of(effective[0])
+    assert facts is not None
+    assert (rule in facts.rules) == knows
+    assert rule in asked
+    assert told not in asked
 
 
 def test_neither_what_is_said_again_nor_a_rest_takes_the_room_of_a_statement() -> None:

@@ -4,6 +4,8 @@ import tomllib
 from pathlib import Path
 
 import condense
+from condense.facts.ledger import render
+from tests.condense.sessions import summary
 
 
 def test_no_part_of_a_message_has_it_left() -> None:
@@ -30,6 +32,16 @@ def test_no_part_of_a_message_has_it_left() -> None:
         condense.OpaqueBlock({"type": "thinking", "thinking": kept, "signature": "47"}),
     )
     assert (left.id, left.tokens, left.tags.unbound) == (message.id, None, True)
+
+
+def test_a_forgotten_rule_leaves_no_place_in_later_ledgers() -> None:
+    """Be it told by its words or by its meaning: both are carried as they are."""
+    known = condense.Ledger(rules=("Never use tabs.", "Crowds are too much for me."))
+    made = summary(condense.TextBlock("S"), condense.TextBlock(render(known)))
+    (block,) = condense.ledger([condense.without_forgotten(made, [known.rules[1]])])
+    carried = condense.parse_ledger(block.text)
+    assert carried is not None
+    assert carried.rules == ("Never use tabs.",)
 
 
 def test_a_request_is_told_from_what_only_sounds_like_one() -> None:

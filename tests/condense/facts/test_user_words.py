@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -120,7 +120,16 @@ def evil(found: Iterable[str]) -> list[str]:
 
 @pytest.mark.parametrize("carrier", CARRIERS)
 async def test_what_others_write_never_becomes_the_users_words(carrier: str) -> None:
-    """No user message, rule, constraint, request, directive or pin, over three rounds."""
+    """No user message, rule, constraint, request, directive or pin, over three rounds.
+
+    Nor is any of it asked about, should it be a rule by its meaning.
+    """
+    looked_at: list[str] = []
+
+    def look(sentences: Sequence[str]) -> Sequence[str]:
+        looked_at.extend(sentences)
+        return ()
+
     attacks = [CARRIERS[carrier](text) for text in TEXTS.values()]
     asked = Session().says("Please look at it and tell me what is in the file.").replies("I will.")
     said = asked.messages
@@ -133,9 +142,11 @@ async def test_what_others_write_never_becomes_the_users_words(carrier: str) -> 
         new.append(Message("assistant", "So."))
         hidden = [replace(one, id=f"{number}-{at}") for at, one in enumerate(new)]
         effective = (*effective, *hidden)
-        facts = gather(effective, budget_tokens=100_000)
+        facts = gather(effective, budget_tokens=100_000, rules_among=look)
         assert not evil(one.text for one in facts.requests)
         assert facts.rules == ()
+        assert looked_at
+        assert not evil(looked_at)
         told = receipt(effective, "").findings
         assert not evil(one.text for one in told if one.kind in ("constraints", "names"))
         assert not evil(command_blocks(effective))
