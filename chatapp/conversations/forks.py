@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 import condense
 from chatapp.conversations.embedding import vectors
@@ -69,7 +70,7 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
             **{name: getattr(origin, name) for name in _ALIKE},
             title=origin.title and _("{title} (fork)", title=origin.title[: LONGEST_TITLE - 20]),
             workspace=origin.workspace or origin.pk.hex,
-            last_seq=rows[-1].seq,
+            last_seq=max(row.seq for row in rows),
         )
         copied = _copy_messages(rows, copy)
         # On record on both sides.
@@ -87,7 +88,10 @@ def _as_it_was(origin: Conversation, there: Message) -> list[Message]:
     with transaction.atomic():
         _bring_back(origin, there.rewind_parent)
         present = origin.messages.filter(rewind_parent=None)
-        rows = present.filter(seq__lte=_end_of(present, there)).order_by("seq")
+        written = Q(seq__lte=_end_of(present, there))
+        # A fold is written after its place, and stands above the messages behind that.
+        folds = present.in_force().made_by_engine().filter(position__lt=there.position)
+        rows = present.filter(written | Q(pk__in=folds)).in_reading_order()
         found = list(rows.select_related("condensation"))
         transaction.set_rollback(True)
     return found

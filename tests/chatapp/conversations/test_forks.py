@@ -107,6 +107,24 @@ def test_a_fork_keeps_its_past_condensations_undoable(conversation: Conversation
     assert problems(copy) == problems(conversation) == []
 
 
+def test_a_fork_behind_a_fold_keeps_it_though_it_was_written_later(
+    conversation: Conversation,
+) -> None:
+    """What stands above the message on the page stands there in the fork, and can be undone."""
+    talk(conversation, "Where is north?", "Up.", "And south?", "Down.")
+    condense_on_record(conversation, keep=2)
+    for seq, seen_there in ((4, [5, 3, 4]), (3, [5, 3]), (2, [1, 2])):
+        copy = fork(conversation, seq)
+        assert [one.seq for one in message_store.read_effective(copy.pk)] == seen_there
+        assert copy.forks.get().seq == seq
+        for attempt in copy.condensations.all():
+            undo.undo_condensation(condensation=attempt)
+        assert [one.seq for one in message_store.read_effective(copy.pk)] == [*range(1, seq + 1)]
+        talk(copy, "East?")
+        assert problems(copy) == problems(conversation) == []
+        assert [*find_problems()] == []
+
+
 def test_a_fork_before_a_condensation_has_the_originals_in_sight(
     conversation: Conversation, say: Say
 ) -> None:
