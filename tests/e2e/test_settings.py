@@ -108,9 +108,10 @@ def test_two_tabs_that_change_different_settings_both_take_effect(
     settings_page.number.fill("70")
     settings_page.profile.get_by_label("Own value").first.check()
     settings_page.profile.get_by_role("spinbutton").fill("44")
-    settings_page.page.get_by_role("checkbox", name="Condense when you pause").check()
+    idle, clearing = "Condense when you pause", "Shorten outdated tool results first"
+    settings_page.page.get_by_role("checkbox", name=idle).check()
     settings_page.save()
-    other.page.get_by_role("checkbox", name="Shorten outdated tool results first").check()
+    other.page.get_by_role("checkbox", name=clearing).check()
     other.open("Prompts")
     other.prompt.fill("Be brief.")
     other.save()
@@ -119,7 +120,9 @@ def test_two_tabs_that_change_different_settings_both_take_effect(
     expect(other.number).to_have_value("70")
     expect(other.profile.get_by_role("spinbutton")).to_have_value("44")
     expect(other.page.get_by_role("checkbox", name="Condense when you pause")).to_be_checked()
-    expect(other.page.get_by_role("checkbox", name="Shorten outdated tool results first")).to_be_checked()
+    expect(
+        other.page.get_by_role("checkbox", name="Shorten outdated tool results first")
+    ).to_be_checked()
     other.open("Prompts")
     expect(other.prompt).to_have_value("Be brief.")
 
