@@ -86,9 +86,14 @@ def forget_passage(*, conversation: Conversation, text: str, seq: int | None = N
         found = stored.places_of(condense.passages_in(text[:LONGEST]))
         if not found:
             raise Refused(_("This can't be found in the message's text. Select whole words."))
-        message = condense.Message("user", (forgotten_block(found, _renamed(own, found)),))
-        tokens = condense.count_message(message, sizes.COUNTER)
-        forget(message_store.append_message(own.pk, message, tokens=tokens))
+        store_request(own, found)
+
+
+def store_request(own: Conversation, found: Sequence[tuple[int, str]]) -> None:
+    """Forget passages by a message without words; the conversation must be locked."""
+    message = condense.Message("user", (forgotten_block(found, _renamed(own, found)),))
+    tokens = condense.count_message(message, sizes.COUNTER)
+    forget(message_store.append_message(own.pk, message, tokens=tokens))
 
 
 class _Stored(StoredRecall):

@@ -17,6 +17,8 @@ from django.db import transaction
 from django.db.models import Q
 
 import condense
+from chatapp.agent.annotated_blocks import forgotten_by
+from chatapp.conversations import forgotten_passages
 from chatapp.conversations.embedding import vectors
 from chatapp.conversations.locks import lock
 from chatapp.conversations.pins import mark
@@ -79,6 +81,7 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
                 conversation=own, other=other.pk, is_copy=own is copy, seq=rows[-1].seq
             ).enter()
         _copy_records(rows, copied)
+        _forget_in(copy, rows)
         vectors.enqueue(copy.pk)
     return copy
 
@@ -156,6 +159,14 @@ def _columns(row: Message, made: set[uuid.UUID], ids: Mapping[str, str]) -> dict
         columns["content"] = condense.content_to_api(message.content)
         columns["cleared"] = {ids[old]: one for old, one in row.cleared.items() if old in ids}
     return columns
+
+
+def _forget_in(copy: Conversation, rows: Iterable[Message]) -> None:
+    """Forget in the copy the passages that only later requests of the original name."""
+    named = {place for row in rows for place in forgotten_by(row.content)}
+    places = [(row.seq, text) for row in rows for text in row.forgotten or ()]
+    if left := [place for place in places if place not in named]:
+        forgotten_passages.store_request(copy, left)
 
 
 def _copy_records(rows: Iterable[Message], copied: Mapping[int, Message]) -> None:

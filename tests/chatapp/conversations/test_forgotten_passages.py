@@ -213,12 +213,18 @@ def test_what_means_nearly_all_forgets_nothing(conversation: Conversation) -> No
 
 
 def test_a_rewind_to_before_it_brings_it_back(conversation: Conversation) -> None:
-    """And undone it is forgotten again; in a fork it is as in its original."""
+    """And undone it is forgotten again; in a fork it is as in its original.
+
+    One from before the request forgets it as well, until that is taken back there.
+    """
     end(ask(fresh(conversation), WAYS[0]), "Done.")
     own = fresh(conversation)
     asked = newest(conversation).seq
     copy = forks.fork_conversation(conversation=own, seq=own.last_seq)
-    for one in (own, copy):
+    early = forks.fork_conversation(conversation=own, seq=asked - 1)
+    end(ask(fresh(early), "Go on."), "I do.")
+    rewind.rewind_conversation(conversation=early, first_hidden_seq=newest(early).seq)
+    for one in (own, copy, early):
         assert "4711" not in seen(one)
         record = rewind.rewind_conversation(conversation=one, first_hidden_seq=asked)
         assert "4711" in seen(one)
