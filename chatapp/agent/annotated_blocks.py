@@ -69,12 +69,18 @@ def quote_block(text: str, role: str, seq: int) -> condense.TextBlock:
     return _tagged("pinned_quote", f' from="{role}"', text, said)
 
 
-def forgotten_block(passages: Sequence[tuple[int, str]]) -> condense.TextBlock:
-    """Return the block of a message that forgets passages of other messages."""
-    said = [{"seq": seq, "text": text} for seq, text in passages]
+def forgotten_block(
+    passages: Sequence[tuple[int, str]], renamed: tuple[str, ...] = ()
+) -> condense.TextBlock:
+    """Return the block of a message that forgets passages of other messages.
+
+    ``renamed`` is the old and the new title, where the old one contained a passage.
+    """
+    places = [{"seq": seq, "text": text} for seq, text in passages]
+    said = {"kind": condense.FORGOTTEN, "passages": places}
     return condense.TextBlock(
         FORGOT.format(count=len(passages)) if passages else FORGOT_NOTHING,
-        {condense.BESIDE: {"kind": condense.FORGOTTEN, "passages": said}},
+        {condense.BESIDE: said | ({"renamed": [*renamed]} if renamed else {})},
     )
 
 
@@ -87,6 +93,15 @@ def forgotten_by(content: Any) -> Iterator[tuple[int, str]]:
                     match passage:
                         case {"seq": int(seq), "text": str(text)} if text:
                             yield seq, text
+
+
+def renamed_by(content: Any) -> tuple[str, str]:
+    """Return the old and the new title if a stored message renames, two empty texts if not."""
+    for block in content if isinstance(content, list) else ():
+        match block:
+            case {condense.BESIDE: {"kind": condense.FORGOTTEN, "renamed": [str(old), str(new)]}}:
+                return old, new
+    return "", ""
 
 
 def forgets(message: condense.Message) -> bool:

@@ -4,7 +4,6 @@ The messages themselves do not change. The message with the request names the pa
 to before it restores them.
 """
 
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import batched
 from typing import override
@@ -43,7 +42,7 @@ def block_for(conversation: Conversation, text: str) -> tuple[condense.TextBlock
         found |= dict.fromkeys((stored.seqs[pk], one) for pk, said in meant.items() for one in said)
         if meant:
             found[own, request] = None
-    return (forgotten_block([*found]),) if requests else ()
+    return (forgotten_block([*found], _renamed(conversation, found)),) if requests else ()
 
 
 def forget(row: Message) -> None:
@@ -57,19 +56,20 @@ def forget(row: Message) -> None:
     audit.append(row.conversation_id, AuditEntry.Kind.FORGETTING, told={"facts": facts})
     message_store.mark_changed(row.conversation_id)
     vectors.enqueue(row.conversation_id)
-    _name_anew(row.conversation_id, [text for _seq, text in forgotten_by(row.content)])
 
 
-def _name_anew(conversation_id: uuid.UUID, passages: Sequence[str]) -> None:
-    """Replace a title with words of the passages by one of the remaining messages."""
-    own = Conversation.objects.get(pk=conversation_id)
-    if condense.tells_any(own.title, passages):
-        asked = own.messages.written().filter(role="user", rewind_parent=None)
-        rows = asked.in_reading_order()[:MOST].iterator()
-        texts = (message_store.to_engine(one).words.strip("[…] \n") for one in rows)
-        left = (text for text in texts if text and not condense.tells_any(text, passages))
-        own.title = title_of(next(left, ""))
-        own.save(update_fields=["title"])
+def _renamed(own: Conversation, found: Iterable[tuple[int, str]]) -> tuple[str, ...]:
+    """Return the old and the new title, () if the old one contains none of the passages."""
+    passages = [text for _seq, text in found]
+    if not condense.tells_any(own.title, passages):
+        return ()
+    asked = own.messages.written().filter(role="user", rewind_parent=None)
+    rows = asked.in_reading_order()[:MOST].iterator()
+    # What is left of a request says nothing.
+    said = (message_store.to_engine(one) for one in rows if not any(forgotten_by(one.content)))
+    texts = (condense.without_forgotten(one, passages).words.strip("[…] \n") for one in said)
+    left = (text for text in texts if text and not condense.tells_any(text, passages))
+    return own.title, title_of(next(left, ""))
 
 
 def forget_passage(*, conversation: Conversation, text: str, seq: int | None = None) -> None:
@@ -86,9 +86,14 @@ def forget_passage(*, conversation: Conversation, text: str, seq: int | None = N
         found = stored.places_of(condense.passages_in(text[:LONGEST]))
         if not found:
             raise Refused(_("This can't be found in the message's text. Select whole words."))
-        message = condense.Message("user", (forgotten_block(found),))
-        tokens = condense.count_message(message, sizes.COUNTER)
-        forget(message_store.append_message(own.pk, message, tokens=tokens))
+        store_request(own, found)
+
+
+def store_request(own: Conversation, found: Sequence[tuple[int, str]]) -> None:
+    """Forget passages by a message without words; the conversation must be locked."""
+    message = condense.Message("user", (forgotten_block(found, _renamed(own, found)),))
+    tokens = condense.count_message(message, sizes.COUNTER)
+    forget(message_store.append_message(own.pk, message, tokens=tokens))
 
 
 class _Stored(StoredRecall):

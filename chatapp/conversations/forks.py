@@ -14,8 +14,11 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 import condense
+from chatapp.agent.annotated_blocks import forgotten_by
+from chatapp.conversations import forgotten_passages
 from chatapp.conversations.embedding import vectors
 from chatapp.conversations.locks import lock
 from chatapp.conversations.pins import mark
@@ -69,7 +72,7 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
             **{name: getattr(origin, name) for name in _ALIKE},
             title=origin.title and _("{title} (fork)", title=origin.title[: LONGEST_TITLE - 20]),
             workspace=origin.workspace or origin.pk.hex,
-            last_seq=rows[-1].seq,
+            last_seq=max(row.seq for row in rows),
         )
         copied = _copy_messages(rows, copy)
         # The fork is on record on both sides.
@@ -78,6 +81,7 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
                 conversation=own, other=other.pk, is_copy=own is copy, seq=rows[-1].seq
             ).enter()
         _copy_records(rows, copied)
+        _forget_in(copy, rows)
         vectors.enqueue(copy.pk)
     return copy
 
@@ -87,7 +91,10 @@ def _as_it_was(origin: Conversation, there: Message) -> list[Message]:
     with transaction.atomic():
         _bring_back(origin, there.rewind_parent)
         present = origin.messages.filter(rewind_parent=None)
-        rows = present.filter(seq__lte=_end_of(present, there)).order_by("seq")
+        written = Q(seq__lte=_end_of(present, there))
+        # A fold is written after its place, and stands above the messages behind that.
+        folds = present.in_force().made_by_engine().filter(position__lt=there.position)
+        rows = present.filter(written | Q(pk__in=folds)).in_reading_order()
         found = list(rows.select_related("condensation"))
         transaction.set_rollback(True)
     return found
@@ -152,6 +159,14 @@ def _columns(row: Message, made: set[uuid.UUID], ids: Mapping[str, str]) -> dict
         columns["content"] = condense.content_to_api(message.content)
         columns["cleared"] = {ids[old]: one for old, one in row.cleared.items() if old in ids}
     return columns
+
+
+def _forget_in(copy: Conversation, rows: Iterable[Message]) -> None:
+    """Forget in the copy the passages that only later requests of the original name."""
+    named = {place for row in rows for place in forgotten_by(row.content)}
+    places = [(row.seq, text) for row in rows for text in row.forgotten or ()]
+    if left := [place for place in places if place not in named]:
+        forgotten_passages.store_request(copy, left)
 
 
 def _copy_records(rows: Iterable[Message], copied: Mapping[int, Message]) -> None:

@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 import condense
-from chatapp.agent.annotated_blocks import forgotten_by, stands_alone
+from chatapp.agent.annotated_blocks import forgotten_by, renamed_by, stands_alone
 from chatapp.models import Condensation, Conversation, Message, Pin, Rewind, Turn, message_store
 from chatapp.models.database import lock
 from chatapp.models.meanings import delete_vectors
@@ -219,14 +219,23 @@ def undo_rewind(record: Rewind) -> None:
 def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None) -> None:
     """Derive each message's forgotten passages from all requests that are not rewound.
 
-    The new request ``asking`` is included. Pins on forgotten passages are removed.
+    The new request ``asking`` is included. Pins on forgotten passages are removed. A title that a
+    request replaced is back once that is rewound, unless somebody gave another.
     """
     own = Message.objects.filter(conversation=conversation_id)
     tagged = Q(forgotten__isnull=False) | Q(pk=asking and asking.pk)
-    wanted = defaultdict[int, list[str]](list)
-    for row in own.filter(tagged, rewind_parent=None):
+    wanted, steps = defaultdict[int, list[str]](list), list[tuple[str, str]]()
+    for row in own.filter(tagged).order_by("seq"):
+        old, new = renamed_by(row.content)
+        if row.rewind_parent:
+            steps.insert(0, (new, old))
+            continue
+        steps.append((old, new))
         for seq, text in forgotten_by(row.content):
             wanted[seq].append(text)
+    for there, then in steps:
+        if there != then:
+            Conversation.objects.filter(pk=conversation_id, title=there).update(title=then[:200])
     changed = [
         row
         for row in own.filter(tagged | Q(seq__in=[*wanted])).order_by("position", "seq")

@@ -64,7 +64,7 @@ def start_message(
             around = (environment_block(surroundings), *around)
         message = condense.Message("user", (*around, *words, *expanded.blocks, *blocks))
         tokens = expanded.tokens + sizes.COUNTER.count(around) + sum([more for _, more in beside])
-        title = "" if locked.title else title_of(message.words or names_of(blocks))
+        title = "" if locked.title or is_forgetting else title_of(message.words or names_of(blocks))
         key, columns = locked.next_message, {"tokens": tokens, "turn": turn}
         row = message_store.new_row(locked.pk, message, seq, key, **columns)
         numbering = message_store.next_seq.query(locked.pk, title=title)

@@ -110,10 +110,25 @@ function showEffects() {
   showGlobalEffect(sets);
 }
 
+/** Whether somebody has changed a control since the page came. */
+function isTouched(one) {
+  if (one.options) return [...one.options].some((option) => option.selected !== option.defaultSelected);
+  return /checkbox|radio/.test(one.type) ? one.checked !== one.defaultChecked : one.value !== one.defaultValue;
+}
+
+/** Name what was left as it is: it may have been changed in another tab since. */
+function nameUntouched({ formData }) {
+  const shown = [...form.elements].filter(({ name, type }) => name && type !== "hidden");
+  const touched = new Set(shown.filter(isTouched).map(({ name }) => name));
+  for (const name of new Set(shown.map((one) => one.name))) if (!touched.has(name)) formData.append("kept", name);
+}
+
 function guard() {
   const now = () => new URLSearchParams(new FormData(form)).toString();
   // What came back with a complaint was not saved either.
-  const before = form.querySelector(".errorlist") || "typed" in form.dataset ? null : now();
+  const isSaved = !form.querySelector(".errorlist") && !("typed" in form.dataset);
+  if (isSaved) form.addEventListener("formdata", nameUntouched);
+  const before = isSaved ? now() : null;
   let leaving = false;
   const changed = () => now() !== before;
   const mark = form.querySelector("[data-unsaved]");

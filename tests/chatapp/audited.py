@@ -35,11 +35,17 @@ def talk(conversation: Conversation, *texts: str) -> None:
         message_store.append_message(conversation.pk, message, tokens=10)
 
 
-def condense_on_record(conversation: Conversation, **columns: Any) -> Condensation:
-    """Condense all, as an attempt does that starts and succeeds."""
+def condense_on_record(
+    conversation: Conversation, *, keep: int = 0, **columns: Any
+) -> Condensation:
+    """Condense all but the last ``keep``, as an attempt does that starts and succeeds."""
     attempt = put_on_record(conversation, at_seq=1, status="running", prompt="Sum it up.")
     receipt = condense.Receipt((finding("make", "lost"),))
-    made = {"message": summarise(conversation), "summary": "What was said.", "receipt": receipt}
+    made = {
+        "message": summarise(conversation, keep=keep),
+        "summary": "What was said.",
+        "receipt": receipt,
+    }
     Condensation.objects.filter(pk=attempt.pk).change(status="succeeded", **made, **columns)
     return attempt
 

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import OpenChat, OpenPage
 from tests.e2e.server import SETTINGS, Desk
+from tests.e2e.tabs import Tabs
 
 
 class Settings:
@@ -95,6 +96,35 @@ def test_leaving_with_changes_asks_and_saving_does_not(open_page: OpenPage) -> N
     expect(page.locator(".toast", has_text="Settings saved.")).to_be_visible()
     expect(page.get_by_role("spinbutton", name="Steps per turn")).to_have_value("40")
     assert asked == ["beforeunload"]
+
+
+def test_two_tabs_that_change_different_settings_both_take_effect(
+    settings_page: Settings, tabs: Tabs
+) -> None:
+    """The one that is saved last knows nothing of the other; what it was left with is kept."""
+    other = Settings(tabs.open())
+    for one in (settings_page, other):
+        one.open_advanced()
+    settings_page.number.fill("70")
+    settings_page.profile.get_by_label("Own value").first.check()
+    settings_page.profile.get_by_role("spinbutton").fill("44")
+    idle, clearing = "Condense when you pause", "Shorten outdated tool results first"
+    settings_page.page.get_by_role("checkbox", name=idle).check()
+    settings_page.save()
+    other.page.get_by_role("checkbox", name=clearing).check()
+    other.open("Prompts")
+    other.prompt.fill("Be brief.")
+    other.save()
+    other.page.goto("/settings/")
+    other.open_advanced()
+    expect(other.number).to_have_value("70")
+    expect(other.profile.get_by_role("spinbutton")).to_have_value("44")
+    expect(other.page.get_by_role("checkbox", name="Condense when you pause")).to_be_checked()
+    expect(
+        other.page.get_by_role("checkbox", name="Shorten outdated tool results first")
+    ).to_be_checked()
+    other.open("Prompts")
+    expect(other.prompt).to_have_value("Be brief.")
 
 
 def test_a_profile_has_a_value_of_its_own_and_a_way_back(settings_page: Settings) -> None:

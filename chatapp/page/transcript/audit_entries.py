@@ -11,6 +11,9 @@ from chatapp.models.audit import AuditEntryQuerySet
 from chatapp.project.sentences import translate as _
 
 ENTRIES_PER_PAGE = 50
+# A person's acts on a condensation by their times, and those after which its sizes hold.
+_ACTS = ("undone_at", "redone_at", "rated_at")
+_MAKING = ("", "redone_at")
 # Raised by values that this software never stores, which the verdict reports.
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
@@ -50,17 +53,23 @@ def _line(entry: AuditEntry) -> AuditLine:
             words=_words(entry, facts),
             messages=len([name for name in payload["digests"] if name.startswith("message ")]),
             by=entry.conversation.owner.get_username() if _is_by_person(entry, facts) else "",
-            sizes=facts if {*map(type, sizes)} == {int} else None,
+            sizes=facts if {*map(type, sizes)} == {int} and _act(facts) in _MAKING else None,
         )
     except _UNREADABLE:
         return AuditLine(entry, entry.kind)
+
+
+def _act(facts: Mapping[str, Any]) -> str:
+    """Return the name of the time when a person last changed a condensation's record, else ""."""
+    times = {name: facts[name] for name in _ACTS if facts.get(name)}
+    return max(times, key=times.__getitem__, default="")
 
 
 def _is_by_person(entry: AuditEntry, facts: Mapping[str, Any]) -> bool:
     match AuditEntry.Kind(entry.kind):
         case AuditEntry.Kind.CONDENSATION:
             by_hand = facts["trigger"] == Condensation.Trigger.MANUAL
-            return by_hand or bool(facts["undone_at"] or facts["redone_at"])
+            return by_hand or bool(_act(facts))
         case AuditEntry.Kind.REVIEW:
             return facts["answered_by_id"] is not None
         case AuditEntry.Kind.QUESTION:
@@ -74,8 +83,11 @@ def _words(entry: AuditEntry, facts: Mapping[str, Any]) -> str:
     match AuditEntry.Kind(entry.kind):
         case AuditEntry.Kind.CONDENSATION:
             done = str(Condensation.Outcome.of(facts["kind"], facts["status"]).label)
-            redone = facts.get("redone_at") and not facts["undone_at"]
-            done = _("{done}, redone", done=done) if redone else done
+            match _act(facts):
+                case "redone_at":
+                    done = _("{done}, redone", done=done)
+                case "rated_at":
+                    done = _("{done}, rated", done=done)
         case AuditEntry.Kind.REWIND:
             done = str(Rewind.Cause(facts["cause"]).label)
             done = _("{done}, taken back", done=done) if facts["undone_at"] else done

@@ -60,7 +60,7 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
         if blocks.kind_of(block) == condense.FORGOTTEN and isinstance(block, condense.TextBlock):
             named = [*blocks.forgotten_by([block.to_api()])]
             # A file may have the model read anything here.
-            before = "" if block == blocks.forgotten_block(named) else block.text
+            before = "" if block.text == blocks.forgotten_block(named).text else block.text
             places = [
                 RecalledPassage(seq, _("Message {number}", number=seq), text) for seq, text in named
             ]

@@ -1,10 +1,11 @@
 """Forms: the possible input of people, and its limits."""
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, override
 
 from django import forms
 from django.conf import settings
+from django.http import QueryDict
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -14,11 +15,33 @@ from chatapp.project.languages import in_words
 from chatapp.project.network import AddressRefused, Guard
 from chatapp.project.sentences import translate as _
 
+# The names of fields that a page sends as it has got them.
+KEPT = "kept"
+
+
+class KeepingForm(forms.BaseForm):
+    """A form that keeps the stored values of fields which were not touched on its page.
+
+    Two pages that are saved one after the other undo nothing of each other so.
+    """
+
+    @override
+    def full_clean(self) -> None:
+        """Check the values that were sent, and the stored ones in place of those untouched."""
+        if isinstance(self.data, QueryDict) and (kept := {*self.data.getlist(KEPT)}):
+            self.data = data = self.data.copy()
+            for name, field in self.fields.items():
+                if (sent := self.add_prefix(name)) in kept:
+                    value = field.prepare_value(self.get_initial_for_field(field, name))
+                    data.setlist(sent, value if isinstance(value, list) else [value])
+        super().full_clean()
+
+
 if TYPE_CHECKING:
     ModelForm = forms.ModelForm
 else:
 
-    class ModelForm(forms.ModelForm):
+    class ModelForm(KeepingForm, forms.ModelForm):
         """Django's form; ``ModelForm[Profile]`` is the same class."""
 
         @classmethod

@@ -11,7 +11,7 @@ from chatapp.agent.ports import ToolPolicy
 from chatapp.conversations.toolbox.toolbox import specs_for, toolbox_for
 from chatapp.models import Conversation, Profile
 from chatapp.tools import TOOL_SPECS
-from chatapp.web.forms import ModelForm
+from chatapp.web.forms import KeepingForm, ModelForm
 from chatapp.web.forms.preferences import own_prompt, prompt_field
 
 TOOL_PREFIX = "tool"
@@ -61,7 +61,7 @@ class ConversationForm(ModelForm[Conversation]):
         self.fields["auto_recall"].widget.choices = choices
 
 
-class SystemPromptForm(forms.Form):
+class SystemPromptForm(KeepingForm, forms.Form):
     """The system prompt of a conversation, in place of its profile's."""
 
     system_prompt = prompt_field(_("System prompt"))
@@ -75,7 +75,7 @@ class SystemPromptForm(forms.Form):
         return own_prompt(self.cleaned_data["system_prompt"], self.inherited)
 
 
-class PoliciesForm(forms.Form):
+class PoliciesForm(KeepingForm, forms.Form):
     """A choice for each tool; an undecided one is as inherited, or as the tool has it.
 
     Tools that operators ``denied``, or that are off on this server, leave nothing to decide.

@@ -18,6 +18,7 @@ from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
 from chatapp.turns.lifecycle import enqueue_turn
+from chatapp.web.forms import KEPT
 from chatapp.web.forms.conversations import ConversationForm, PoliciesForm, SystemPromptForm
 from chatapp.web.views.common import REFUSED_STATUS, UserRequest, done, in_conversation
 
@@ -95,7 +96,8 @@ def show_policies(request: UserRequest, conversation: Conversation) -> HttpRespo
     prompt = SystemPromptForm(sent, own=conversation.system_prompt, inherited=inherited)
     recalls = preferences_of(request.user).auto_recall
     own = ConversationForm(sent, instance=conversation, recalls=recalls)
-    folder = request.POST.get("workspace", conversation.workspace).strip().strip("/")
+    typed = {} if "workspace" in request.POST.getlist(KEPT) else request.POST
+    folder = typed.get("workspace", conversation.workspace).strip().strip("/")
     if sent is not None and all(one.is_valid() for one in (form, prompt, own)):
         try:
             workspaces.choose_workspace(conversation=conversation, folder=folder)

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense
-from chatapp.conversations import forgotten_passages, forks, pins, rewind
+from chatapp.conversations import conversations, forgotten_passages, forks, pins, rewind
 from chatapp.conversations.toolbox import history_search
 from chatapp.models import (
     AuditEntry,
@@ -107,21 +107,39 @@ NAMED = {
 def test_a_title_that_tells_it_is_replaced_by_what_is_left(
     conversation: Conversation, title: str, left: str
 ) -> None:
-    """Also one that was cut; where nothing is left, the next message gives it."""
+    """Also one that was cut; a rewind brings it back, unless somebody gave another."""
     Conversation.objects.update(title=title)
     end(ask(fresh(conversation), "Forget my door code."), "Done.")
-    assert fresh(conversation).title.startswith(left)
-    assert "4711" not in fresh(conversation).title
+    new = fresh(conversation).title
+    assert new.startswith(left)
+    assert "4711" not in new
+    asked = newest(conversation).seq
+    record = rewind.rewind_conversation(conversation=conversation, first_hidden_seq=asked)
+    assert fresh(conversation).title == title
+    rewind.undo_rewind(rewind=record)
+    assert fresh(conversation).title == new
+    conversations.rename_conversation(conversation=conversation, title="Doors")
+    rewind.rewind_conversation(conversation=conversation, first_hidden_seq=asked)
+    assert fresh(conversation).title == "Doors"
 
 
-def test_a_conversation_of_nothing_else_loses_its_title(conversation: Conversation) -> None:
-    """The button forgets the whole sentence, of which the title shows the beginning."""
+@pytest.mark.parametrize("by", ["button", "Forget the spare key below the boat."])
+def test_a_conversation_of_nothing_else_loses_its_title(
+    conversation: Conversation, by: str
+) -> None:
+    """The button forgets the whole sentence, of which the title shows the beginning.
+
+    What is left of a request is no title.
+    """
     conversation.messages.all().delete()
     Conversation.objects.update(title="", last_seq=0)
     said = "On the way to the harbour we have hidden the spare key below the old blue boat."
     end(ask(fresh(conversation), said), "OK.")
     assert fresh(conversation).title == f"{said[:59]}…"
-    forgotten_passages.forget_passage(conversation=conversation, text=said)
+    if by == "button":
+        forgotten_passages.forget_passage(conversation=conversation, text=said)
+    else:
+        end(ask(fresh(conversation), by), "OK.")
     assert fresh(conversation).title == ""
     end(ask(fresh(conversation), "Where is south?"), "Down.")
     assert fresh(conversation).title == "Where is south?"
@@ -195,12 +213,18 @@ def test_what_means_nearly_all_forgets_nothing(conversation: Conversation) -> No
 
 
 def test_a_rewind_to_before_it_brings_it_back(conversation: Conversation) -> None:
-    """And undone it is forgotten again; in a fork it is as in its original."""
+    """And undone it is forgotten again; in a fork it is as in its original.
+
+    One from before the request forgets it as well, until that is taken back there.
+    """
     end(ask(fresh(conversation), WAYS[0]), "Done.")
     own = fresh(conversation)
     asked = newest(conversation).seq
     copy = forks.fork_conversation(conversation=own, seq=own.last_seq)
-    for one in (own, copy):
+    early = forks.fork_conversation(conversation=own, seq=asked - 1)
+    end(ask(fresh(early), "Go on."), "I do.")
+    rewind.rewind_conversation(conversation=early, first_hidden_seq=newest(early).seq)
+    for one in (own, copy, early):
         assert "4711" not in seen(one)
         record = rewind.rewind_conversation(conversation=one, first_hidden_seq=asked)
         assert "4711" in seen(one)

@@ -70,7 +70,8 @@ def test_a_fork_begins_with_what_stood_there_when_its_message_was_the_newest(
 ) -> None:
     """Whatever came since, also where it was rewound or is another version; nothing else changes.
 
-    At the newest message the model sees in the fork what it sees in the original.
+    At the newest message the model sees in the fork what it sees in the original, unless something
+    that was made since stands behind it.
     """
     twin = Reporter(alice)
     twin.say(2)
@@ -82,12 +83,10 @@ def test_a_fork_begins_with_what_stood_there_when_its_message_was_the_newest(
     copy = fork(twin.conversation, seq)
     assert written(copy) == twin.then[seq]
     assert [*twin.conversation.messages.order_by("seq").values()] == before
-    newest = twin.conversation.messages.filter(rewind_parent=None).order_by("-seq").first()
-    if newest and newest.seq in twin.then:
-        copy = fork(twin.conversation, newest.seq)
-        assert seen(message_store.read_effective(copy.pk)) == seen(
-            message_store.read_effective(twin.conversation.pk)
-        )
+    effective = message_store.read_effective(twin.conversation.pk)
+    if effective and effective[-1].seq in twin.then:
+        copy = fork(twin.conversation, effective[-1].seq)
+        assert seen(message_store.read_effective(copy.pk)) == seen(effective)
     assert [*find_problems()] == []
 
 
@@ -105,6 +104,24 @@ def test_a_fork_keeps_its_past_condensations_undoable(conversation: Conversation
     assert [one.seq for one in message_store.read_effective(copy.pk)] == [1, 2, 3, 4, 6, 7]
     assert [one.seq for one in message_store.read_effective(conversation.pk)] == [5, 6, 7]
     assert problems(copy) == problems(conversation) == []
+
+
+def test_a_fork_behind_a_fold_keeps_it_though_it_was_written_later(
+    conversation: Conversation,
+) -> None:
+    """What stands above the message on the page stands there in the fork, and can be undone."""
+    talk(conversation, "Where is north?", "Up.", "And south?", "Down.")
+    condense_on_record(conversation, keep=2)
+    for seq, seen_there in ((4, [5, 3, 4]), (3, [5, 3]), (2, [1, 2])):
+        copy = fork(conversation, seq)
+        assert [one.seq for one in message_store.read_effective(copy.pk)] == seen_there
+        assert copy.forks.get().seq == seq
+        for attempt in copy.condensations.all():
+            undo.undo_condensation(condensation=attempt)
+        assert [one.seq for one in message_store.read_effective(copy.pk)] == [*range(1, seq + 1)]
+        talk(copy, "East?")
+        assert problems(copy) == problems(conversation) == []
+        assert [*find_problems()] == []
 
 
 def test_a_fork_before_a_condensation_has_the_originals_in_sight(

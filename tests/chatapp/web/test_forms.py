@@ -4,11 +4,13 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
+from django.http import QueryDict
 
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.models import Preferences, Profile
 from chatapp.web.forms.accounts import forms_of_saved
+from chatapp.web.forms.conversations import PoliciesForm
 from chatapp.web.forms.preferences import PreferencesForm, ProfileChoice, default_prompt
 from chatapp.web.forms.profiles import ProfileForm, model_defaults, provider_traits
 from condense import INHERIT
@@ -122,6 +124,24 @@ def test_a_switch_that_is_not_sent_is_off_unless_a_page_may_hide_it(alice: User)
     stored = preferences_form(alice).save()
     assert [getattr(stored, name) for name in names] == [False, False, True]
     assert not preferences_form(alice, attach_ledger="").save().attach_ledger
+
+
+def test_a_field_that_a_page_left_alone_keeps_what_is_stored(alice: User) -> None:
+    """Of each kind: numbers, choices, switches, texts, prices and names of other rows."""
+    other = saved(profile_form(alice, name="Other"))
+    stored = {"tokens_kept": 700, "find_contradictions": True, "price_input": 3, "text_only": True}
+    mine = saved(profile_form(alice, mode="own", own_threshold=70, summaries_by=other.pk, **stored))
+    changes = QueryDict(mutable=True)
+    changes.update(PROFILE | {"name": "Mine"})
+    changes.setlist("kept", [*stored, "mode", "own_threshold", "summaries_by", "key"])
+    again = saved(ProfileForm(changes, instance=Profile.objects.get(pk=mine.pk)))
+    assert (again.name, again.threshold, again.summaries_by) == ("Mine", 70, other)
+    assert {name: getattr(again, name) for name in stored} == stored
+    decided = {"read_file": "deny", "write_file": "allow"}
+    sent = QueryDict("tool-read_file=allow&tool-write_file=ask&kept=tool-read_file")
+    tools = PoliciesForm(sent, profile=mine, decided=decided, inherited={})
+    assert tools.is_valid()
+    assert tools.policies() == {"read_file": "deny", "write_file": "ask"}
 
 
 def test_a_profile_chooses_among_its_owners_prompts(alice: User, bob: User) -> None:

@@ -115,7 +115,7 @@ def test_the_workspace_is_chosen_in_the_conversation_s_settings(
     assert page.status_code == 422
     for kept in ("You have no workspace folder ../etc", 'value="../etc"', "Typed."):
         assert kept in page.text
-    browser.post(address, {"system_prompt": "Told alone."})
+    browser.post(address, {"workspace": "", "system_prompt": "Told alone.", "kept": "workspace"})
     conversation.refresh_from_db()
     assert (conversation.workspace, conversation.system_prompt) == (own, "Told alone.")
 

@@ -6,8 +6,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from chatapp.condensing.ratings import rate_summary
 from chatapp.conversations import pins
-from chatapp.models import Condensation, Conversation, Message, message_store
+from chatapp.models import AuditEntry, Condensation, Conversation, Message, message_store
+from chatapp.page.transcript.audit_entries import audit_lines
 from tests.chatapp.audited import condense_on_record, entries, problems, talk
 from tests.chatapp.browsers import HTMX
 
@@ -28,7 +30,7 @@ def visible(conversation: Conversation) -> list[int]:
 def first(conversation: Conversation) -> Condensation:
     """A condensation of four messages, with two more behind it."""
     talk(conversation, "Where is north?", "Up.", "And south?", "Down.")
-    attempt = condense_on_record(conversation)
+    attempt = condense_on_record(conversation, trigger="auto", tokens_after=10)
     talk(conversation, "East?", "Right.")
     return attempt
 
@@ -52,8 +54,16 @@ def test_what_was_undone_is_redone_from_its_row(
     assert [one["status"] for one in told][-2:] == ["undone", "succeeded"]
     assert told[-1]["redone_at"]
     assert problems(conversation) == []
-    record = browser.get(reverse("audit", args=[conversation.pk])).text
-    assert record.count("Condensation: condensed, redone") == 1
+    first.refresh_from_db()
+    rate_summary(condensation=first, rating=1)
+    lines = audit_lines(AuditEntry.objects.filter(conversation=conversation), None)["lines"]
+    said = [(one.words, one.by, bool(one.sizes)) for one in reversed(lines)][-4:]
+    assert said == [
+        ("Condensation: condensed", "", True),
+        ("Condensation: undone", "alice", False),
+        ("Condensation: condensed, redone", "alice", True),
+        ("Condensation: condensed, rated", "alice", False),
+    ]
 
 
 def test_condensations_are_undone_and_redone_one_below_the_other(
