@@ -17,7 +17,7 @@ CLAUSES_CHARS = 2_000  # of a sentence whose clauses are looked at
 STATEMENT_CHARS = 80  # of a short sentence: one may be a rule in odd words
 RULE_CHARS_READ = 50_000  # of a text; nobody writes so many rules
 QUESTION_MARKS = ("?", "؟", "\uff1f")
-_QUESTION_OR_ITEM = re.compile(r"[?؟\uff1f]\Z|\A(?:[-*+•\u2013]|\d{1,3}[.)])\s")
+_NO_STATEMENT = re.compile(r"[?؟\uff1f:\uff1a]\Z|\A(?:[-*+•\u2013]|\d{1,3}[.)])\s")
 _STOPS = " ,;:\u060c\u2013\u2014\u3001\uff0c\uff1b\uff1a"
 _CLAUSE = re.compile(r"[,;:\u060c\u2013\u2014]\s+|[\u3001\uff0c\uff1b\uff1a]")
 
@@ -63,12 +63,12 @@ def own_sentences(
 
 @lru_cache(2_000)
 def statements_in(text: str) -> tuple[tuple[str, str], ...]:
-    """Return a user's own short sentences as ``own_sentences`` does: no questions, and no list.
+    """Return a user's own short sentences as ``own_sentences`` does: no questions, titles or lists.
 
     A list of wishes may be anybody's.
     """
     short = [one for one in own_sentences(text) if len(one[0]) <= STATEMENT_CHARS]
-    return tuple([one for one in short if not _QUESTION_OR_ITEM.search(one[0])])
+    return tuple([one for one in short if not _NO_STATEMENT.search(one[0])])
 
 
 @lru_cache(4_000)  # the same sentences are read in each round
