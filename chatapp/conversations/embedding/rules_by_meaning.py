@@ -22,7 +22,7 @@ np = lazy_loader.load("numpy")  # with the first vector
 log = logging.getLogger(__name__)
 
 # Sentences that are embedded for one condensation, and at once; and answers that are remembered.
-MOST, TOGETHER, REMEMBERED = 100, 8, 10_000
+MOST_NEW, EMBEDDED_TOGETHER, REMEMBERED = 100, 8, 10_000
 _known: dict[str, bool] = {}
 
 
@@ -35,9 +35,9 @@ def rules_among(sentences: Sequence[str]) -> list[str]:
         return []
     if len(_known) > REMEMBERED:
         _known.clear()
-    new = [one for one in dict.fromkeys(sentences) if one not in _known][:MOST]
+    new = [one for one in dict.fromkeys(sentences) if one not in _known][:MOST_NEW]
     try:
-        for some in batched(new, TOGETHER):
+        for some in batched(new, EMBEDDED_TOGETHER):
             vectors = embedder.embed(some, asks=True, process=SENTENCES)
             rows = condense.centred(vectors, examples["centre"])
             found = condense.weigh(rows, examples["points"], examples["weights"])
