@@ -65,7 +65,7 @@ def _renamed(own: Conversation, found: Iterable[tuple[int, str]]) -> tuple[str, 
         return ()
     asked = own.messages.written().filter(role="user", rewind_parent=None)
     rows = asked.in_reading_order()[:MOST].iterator()
-    # What is left of a request says nothing.
+    # The rest of a request says nothing.
     said = (message_store.to_engine(one) for one in rows if not any(forgotten_by(one.content)))
     texts = (condense.without_forgotten(one, passages).words.strip("[…] \n") for one in said)
     left = (text for text in texts if text and not condense.tells_any(text, passages))

@@ -224,7 +224,7 @@ async def _pass_on(
     url = upstream.url(call.dialect, call.path, call.scope["query_string"])
     given = [(name.lower(), value) for name, value in call.scope["headers"]]
     if (body := await recording.outgoing()) is not recording.request.raw:
-        # What was put into it is not encoded.
+        # A fold's text is not encoded.
         given = [one for one in given if one[0] != b"content-encoding"]
     headers = upstream.headers(given)
     recording.keys = keys_in(headers)

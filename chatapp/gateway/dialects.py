@@ -76,7 +76,7 @@ def openai_error(status: int, said: str) -> Json:
     return {"error": {"message": said, "type": kind, "param": None, "code": None}}
 
 
-# What an API calls each of our own refusals.
+# An API's names for our own refusals.
 KINDS: Mapping[int, str] = {
     400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
     404: "not_found_error", 405: "invalid_request_error", 413: "request_too_large",

@@ -27,7 +27,7 @@ _PARENT = "x-parent-session-id"
 LONGEST_SESSION_NAME = 200
 # From this share on two requests are of the same agent.
 ALIKE = 0.5
-# How clients begin when they ask for a summary or suggestion, and what else says so.
+# Beginnings of clients' requests for a summary or suggestion, and other signs of one.
 _SUMMARY = re.compile(
     r"\s*(?:CRITICAL: Respond with TEXT ONLY|Your task is to create a detailed summary of the"
     r"|You are performing a CONTEXT CHECKPOINT COMPACTION|Provide a detailed prompt for continuing"
@@ -134,7 +134,7 @@ def read_history(
             odd += len(transcript.problems) > problems
         made = len(transcript.messages)
         places.append(made - 1 if made > known or (made and not is_told) else -1)
-        # What says nothing, such as sealed thinking, belongs to what follows.
+        # A message without words, such as sealed thinking, belongs to the next one.
         silent.append(number)
         if made > known or said != [len(one["content"]) for one in transcript.messages[-1:]]:
             for one in silent:

@@ -15,7 +15,7 @@ from chatapp.records.importers.codex import Rollout
 from chatapp.records.transfer.source_texts import fields, joined, listed
 from chatapp.records.transfer.transcripts import blocks_in
 
-# How an answer ends that is whole, or as whole as it gets.
+# The ends of an answer that is whole, or as whole as it gets.
 _ENDS = {"completed": "end_turn", "incomplete": "max_tokens", "failed": "error"}
 # Items of tools that are billed by the call, and their action if they can do several things.
 _HOSTED = ("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call")

@@ -22,8 +22,8 @@ from chatapp.storage.request_reader import RequestReader
 
 # Digests that are looked for in one query, beginning with the longest history.
 DIGESTS_AT_ONCE = 50
-# So many conversations may have a history's end. With this share of words in common, in so many
-# characters, answers are the same.
+# The most conversations that may have a history's end. Answers are the same with this share of
+# words in common, among so many characters.
 MOST_RECENT, ALIKE, COMPARED = 10, 0.85, 10_000
 # The messages of a request for a title or a trial, and its answer.
 EXCHANGE = 2

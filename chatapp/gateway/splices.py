@@ -52,7 +52,7 @@ class Splicer:
         """Make the parts; ``items`` have the numbers of their entries. Raises ValueError."""
         values = listed(body.value.get(self.dialect.history))
         found = [*zip(values, body.parts, items, strict=True)]
-        # What says nothing counts as part of the message beside it.
+        # A message without words counts as part of the one beside it.
         ends = {number: raw for value, raw, number in found if fields(value).get("role") == "user"}
         for value, raw, number in found:
             if number >= 0 and self.entries[number].is_told and (self._hides or self._told):

@@ -69,7 +69,7 @@ def open_call(request: GatewayRequest, conversation: Conversation) -> Opened:
     entries, log = request.history.entries, _log_of(conversation.pk)
     with lock(conversation, keeps_pins=False) as locked:
         locked.owner = request.owner
-        # What a client asks for its own use is no part of the talk.
+        # A question of the client's own is no part of the talk.
         aside = locked.last_seq and naming.asks_aside(request.headers, request.told)
         rewriter = Rewriter(request, locked)
         seqs = [0] * len(entries) if aside else _take(locked, rewriter, log)
@@ -130,7 +130,7 @@ def _take(locked: Conversation, rewriter: Rewriter, log: RequestLog) -> list[int
         for message in known.values():
             message.refresh_from_db(fields=["rewind_parent"])
         common = _in_common(entries, known)
-    # What a system prompt's authority adds behind an old message comes again with each request.
+    # An instruction that stands behind an old message comes again with each request.
     is_new = not common or not all(one.is_told for one in entries[common:])
     fresh = entries[common:] if is_new else ()
     said = [one for one in fresh if not one.is_told]
@@ -277,7 +277,7 @@ def close_call(opened: Opened, outcome: RequestOutcome) -> None:
     """Store an answer as far as it came, its usage and cost, and the error that ended it."""
     call, columns = opened.call, dict(outcome.columns)
     with lock(opened.conversation, keeps_pins=False) as locked:
-        # What was measured of a request without today's folds is not the size of the history.
+        # The measured size of a request without today's folds is not that of the history.
         is_current = opened.folds == summaries_of(locked.pk)
         size = _size_of(outcome) if is_current else 0
         message = _answer(locked, opened, outcome, size) if outcome.blocks else None

@@ -46,7 +46,7 @@ class MessagesFormat:
         content = said.get("content")
         if isinstance(content, list):
             content = [unmarked(block) for block in listed(content)]
-        # What is told in mid-conversation with a system prompt's authority is no reply.
+        # A system message in mid-conversation is no reply.
         role = "user" if said.get("role") == "system" else said.get("role")
         return condense.Message.from_api({"role": role, "content": content or ""})
 

@@ -102,7 +102,7 @@ async def paced(
             return
         yield said
         if not is_over() and len(said) < MANY:
-            # What comes meanwhile comes in one read, and costs as much as one event.
+            # All that comes meanwhile is one read, and costs as much as one event.
             await async_tasks.tick()
 
 

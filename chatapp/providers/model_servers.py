@@ -88,7 +88,7 @@ async def probe(provider: ResilientProvider) -> ServerReport:
                 key=True,
                 streaming=any(isinstance(one, _STREAMED) for one in heard),
                 usage=any(isinstance(one, events.UsageReported) for one in heard),
-                # What was refused is not in the request that was answered.
+                # A refused part is not in the request that was answered.
                 tools=_TOOL.name.encode() in body,
                 images=_SQUARE.encode() in body,
                 counting=counted is not None,
@@ -131,7 +131,7 @@ async def find_local_servers(patience: float = LOCAL_PATIENCE) -> list[LocalServ
 
 
 async def _ask(name: str, preset: Preset, patience: float) -> LocalServer | None:
-    # Whatever the name may be taken for, this is the machine itself.
+    # The name may lead elsewhere; this is the machine itself.
     url = preset.url.replace("//localhost", "//127.0.0.1")
     provider = create_provider(name, model=_NOBODY, api_key="", base_url=url, attempts=1)
     # The first one imports the SDK, which takes as long as the server may.

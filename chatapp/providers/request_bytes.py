@@ -161,7 +161,7 @@ def encode(value: object) -> bytes:
     try:
         return orjson.dumps(value, default=_plain)
     except TypeError:
-        # What JSON can say and orjson does not: numbers of more than 64 bits.
+        # JSON has numbers of more than 64 bits, orjson has not.
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
         return text.encode()
 

@@ -158,9 +158,9 @@ class SdkProvider(ABC):
         self.key = api_key
         self.guard = guard
         self.asked = CallTarget(model.name, host_of(self.base_url), proxy_of(self.base_url, guard))
-        # What the server has refused, for whoever knows of earlier calls to fill and keep.
+        # Parts that the server has refused, earlier ones included.
         self.refused: dict[str, Any] = {}
-        # What a call lets out: the SDK's errors, its transport's, broken JSON, a refused address.
+        # A call raises the SDK's errors, its transport's, and those of broken JSON or an address.
         own: type[Exception] = self.sdk.APIError
         others = (httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
         self.failures = (own, AddressRefused, *others)

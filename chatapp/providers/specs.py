@@ -9,7 +9,7 @@ from typing import Any
 
 import condense
 
-# How much a model may be asked to think; a vendor takes the nearest that it knows.
+# The efforts that a model may be asked for; a vendor takes the nearest that it knows.
 EFFORTS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 # Tokens for a model that nobody knows: hardly one takes less. No server says both of just this.
 SAFE_WINDOW, SAFE_OUTPUT = 32_000, 4_000
@@ -83,7 +83,7 @@ class Preset:
     is_local: bool = False
 
 
-# How a model's file ends, and how its weights are stored, as local servers name both.
+# Local servers' names for the ending of a model's file, and for the form of its weights.
 _FILE = re.compile(r"\.(?:gguf|bin|safetensors|llamafile)$", re.IGNORECASE)
 _WEIGHTS = re.compile(r"[.-](?=(?:I?Q\d|BF16|FP?16|F32|MXFP)\w*$)", re.IGNORECASE)
 

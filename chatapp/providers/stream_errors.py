@@ -58,7 +58,7 @@ def said_in(body: object) -> str:
     """Return the sentence in an error's body."""
     match body:
         case {"message": str(text), "metadata": {"raw": str(raw)}}:
-            # What the server behind a gateway said.
+            # The words of the server behind a gateway.
             return f"{text.strip()} {said_in(raw)}".strip()
         # One finding of a validator: where it is, and what is wrong.
         case {"loc": [*where], "msg": str(text)}:

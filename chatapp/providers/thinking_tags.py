@@ -9,7 +9,7 @@ _NAMES = ("think", "thinking", "thought", "thoughts", "reasoning", "seed:think",
 _PAIRS = {f"<{name}>": f"</{name}>" for name in _NAMES}
 _PAIRS |= {"[think]": "[/think]", "◁think▷": "◁/think▷", "<|start_thinking|>": "<|end_thinking|>"}
 _PAIRS |= {"<|channel|>analysis<|message|>": "<|end|>", "<unused94>": "<unused95>"}
-# What stands around an answer in some of these formats.
+# Marks around an answer in some of these formats.
 _FRAME = {"<|start|>assistant", "<|channel|>final<|message|>", "<|end|>", "<|return|>"}
 _FRAME |= {"<|channel|>commentary<|message|>", "<|start_response|>", "<|end_response|>"}
 _ALL = (*_PAIRS, *_PAIRS.values(), *_FRAME)

@@ -23,7 +23,7 @@ NEWEST_FAILURES, LAST_REPLY_TOKENS = 5, 60
 # The newest and the first may be so many times longer; rules and short statements have shares.
 BRIEF_TOKENS, NEWEST_TIMES, FIRST_TIMES = 12, 5, 3
 RULES_SHARE, STATEMENTS_SHARE, LINES_SHARE = 0.3, 0.2, 0.1
-# So many lines of lists and figures are a plan.
+# The fewest lines of lists and figures that are a plan.
 SEVERAL_LINES = 3
 # Other kinds shrink once requests are so many times shorter; after so many halvings none are left.
 LATER_TIMES, HALVINGS = 8, 10

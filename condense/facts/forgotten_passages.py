@@ -137,7 +137,7 @@ def without_forgotten(message: Message, passages: Sequence[str]) -> Message:
     if not passages:
         return message
     cut = partial(each_text, change=partial(passage_pattern(passages).sub, GAP))
-    # What was signed with it is not sent any more.
+    # Signed blocks beside it are not sent any more.
     return message.with_content(tuple(_without(message.blocks, cut))).with_tags(unbound=True)
 
 

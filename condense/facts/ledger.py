@@ -123,7 +123,7 @@ def _read_failure(item: str) -> Failure:
     return Failure(subject, message)
 
 
-# How each kind of fact that has an item of its own is written and read.
+# The writer and reader of each kind of fact that has items of its own.
 _LISTS: Mapping[str, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
     "Standing rules": ("rules", str, str),
     "User messages": ("requests", _request, _read_request),

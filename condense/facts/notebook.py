@@ -138,7 +138,7 @@ class Notebook:
         for path in paths:
             if call.outcome != "failed" or path in self.files:
                 self._touch(path, edited=call.outcome == "ok" and is_edit(call))
-        # What the user refused with a reason was never run.
+        # A command that the user refused with a reason was never run.
         if command and not call.user_words:
             self._run(command, 1)
         looks = bool(command) and is_lookup(command)

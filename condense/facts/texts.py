@@ -23,7 +23,7 @@ _LINE = re.compile(r"[^\n]+")
 _TELLING = re.compile(r"\s*(?:[-*+•#]+|\d{1,3}[.)]|\[[ xX]\])\s|[^|{}=;<>\n]*\d[^|{}=;<>\n]*\Z")
 _LABEL = re.compile(r"\W?(?:\d{1,2}|[a-zA-Z])[.)]")  # "1." begins a sentence, it is none
 _ESCAPED = re.compile(r"(?<!\\)\\++[nrt]")
-# What comes first is looked for at the speed of a plain search.
+# The literal in front is looked for at the speed of a plain search.
 _APART = re.compile(r" (?=[%‰€$£°])(?<=\d )")
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))(?<=\d,)")
 # Quotes and marks of emphasis part nothing, and neither do signs that nobody sees; there are

@@ -20,7 +20,7 @@ _ENDS = ("\n\n", "\n", ". ", "。", "？", "؟ ", "! ", "? ", " ")
 MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
 # Passages that are looked for; a block has those that fit into its tokens.
 MOST_PASSAGES = 20
-# So many passages of tools show an agent at work; then tokens of a block, characters of a passage.
+# The fewest passages of tools that show an agent at work; tokens of its block, characters of each.
 TOOLS_AT_WORK, WORK_TOKENS, WORK_CHARS = 6, 400, 400
 # Of the characters that may fit, so many are taken: not all take equally many tokens. Fewer than
 # the least say nothing.
@@ -39,7 +39,7 @@ _INTRODUCED = re.compile(
     rf"\A{OPENING}\nFound (?:earlier in|in the hidden part of) this conversation with the words of "
     r"the message (?:below|above)\. (?:Each heading [^.]+\. )?It may not matter here; [^.]+\."
 )
-# What a passage says can neither begin nor end a block, nor look like the next passage's beginning.
+# No words of a passage begin or end a block, or look like the next passage's beginning.
 _MISLEADING = re.compile(r"<(?=\s*/?\s*recalled\b)|\[(?=[a-z:\s]*message\s*\d)", re.IGNORECASE)
 _HARMLESS = {"<": "&lt;", "[": "&#91;"}
 DAY_FORMAT = "{0:%a} {0.day} {0:%b %Y}"  # such as Tue 3 Nov 2026; older blocks have 3 Nov

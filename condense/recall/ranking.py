@@ -39,8 +39,8 @@ INDEXED = 200_000  # characters of a message that is held in memory
 # a convex combination (Bruch, Gai and Ingber, 2023). The weight of words in it, what the passage
 # before and the one after count, are measured: docs/evaluation.md.
 K1, B, WORDS, BEFORE, AFTER = 0.9, 0.4, 2, 0.6, 0.2
-# What words count: signs overlap, of which a pair is a word; and how few may ask
-# nothing, and how many always do.
+# The weights of words: signs overlap, and a pair of them is a word. Then the most words that may
+# ask nothing, and the fewest that always ask.
 _KINDS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.4, "common": 0.3}
 _TOLD_WORDS, _MANY_WORDS = 2, 4
 # Of the words of two passages: with so many in common they say the same.

@@ -32,7 +32,7 @@ _LINKS = (
 # With what an Arabic word may begin: and, with, so, like, for, and the article.
 _ARTICLES = ("وال", "بال", "فال", "كال", "ال", "لل")
 _HEADS = (*_ARTICLES, "و", "ب", "ل", "ف", "ك")
-# What a short word may end with, in the plural or another case.
+# Endings of a short word, in the plural or another case.
 _TAILS = ("s", "es", "n", "en", "e")
 # Shorter words are looked for as they are, of longer ones this share of their letters.
 SHORTEST_STEM, STEM = 5, 0.7
@@ -137,7 +137,7 @@ def _pattern(text: str, kind: Kind) -> re.Pattern[str]:
     if kind not in WHOLE:
         # A stem may stand within a word, as in a German compound.
         return re.compile(literal)
-    # What begins with a literal is looked for at the speed of a plain search.
+    # A literal in front is looked for at the speed of a plain search.
     begins = rf"{literal}(?<![^\W_]{literal})"
     if _ARABIC.match(text):
         begins = rf"(?<![^\W_])(?:{'|'.join(_HEADS)})?{literal}"

@@ -10,7 +10,7 @@ FADING = 0.85
 # The belief without any report, as standard deviations: a tokenizer takes between half and twice
 # the estimate, and a vendor adds some hundred tokens of its own to every request.
 SLOPE_DOUBT, CONSTANT_DOUBT = 0.5, 300.0
-# How far estimates scatter around the line: by a share of their size, and by some tokens.
+# The scatter of estimates around the line: a share of their size, and some tokens.
 SCATTER, SCATTER_TOKENS = 0.02, 8.0
 # Reports farther off than this many times the scatter are outliers and lose weight (Huber's
 # constant); after this many rounds it is settled which ones they are.

@@ -1,4 +1,4 @@
-"""The language of the product: first lines of docstrings are plain, a class's name stands once."""
+"""The language of the product: docstrings and comments begin plainly, class names are unique."""
 
 import ast
 import re
@@ -18,16 +18,19 @@ BAD = re.compile(
 )
 # Code, and "who" behind its noun: "the user who pressed Stop". A "where" is an "if" too often.
 PLAIN = re.compile(r"``.*?``|\b(?:an?|the|each|every|any|no|one) (?:[\w-]+ ){1,2}who\b", re.I)
+# A comment begins with its subject, too, and names what a number bounds.
+BAD_COMMENT = re.compile(r"\s*# (?:What|Who(?:ever)?|Whatever|Whether|How|So many)\b")
 # Django looks for a Command and a DatabaseWrapper by name, the toolbox for Arguments.
 # A Message of the engine is a Message of the database.
 SHARED = {"Command", "DatabaseWrapper", "Arguments", "Message"}
 
 
 def modules() -> Iterator[tuple[Path, ast.Module]]:
-    """Yield the product's modules, each with its path below the root."""
+    """Yield the product's modules but migrations, each with its path below the root."""
     for path in sorted([*ROOT.glob("chatapp/**/*.py"), *ROOT.glob("condense/**/*.py")]):
         place = path.relative_to(ROOT)
-        yield place, ast.parse("" if "migrations" in place.parts else path.read_bytes())
+        if "migrations" not in place.parts:
+            yield place, ast.parse(path.read_bytes())
 
 
 def bad_lines() -> Iterator[str]:
@@ -38,6 +41,16 @@ def bad_lines() -> Iterator[str]:
                 line = (ast.get_docstring(node) or "").partition("\n")[0]
                 if BAD.search(PLAIN.sub("", line)):
                     yield f"{place}:{getattr(node, 'lineno', 1)}: {line}"
+
+
+def bad_comments() -> Iterator[str]:
+    """Yield the first line of each comment without a subject, with its place."""
+    for place, _tree in modules():
+        before = ""
+        for number, line in enumerate((ROOT / place).read_text("utf-8").splitlines(), 1):
+            if BAD_COMMENT.match(line) and not before.lstrip().startswith("#"):
+                yield f"{place}:{number}: {line.strip()}"
+            before = line
 
 
 def repeated_names() -> Iterator[str]:
@@ -53,4 +66,4 @@ def repeated_names() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit("\n".join([*bad_lines(), *repeated_names()]) or None)
+    sys.exit("\n".join([*bad_lines(), *bad_comments(), *repeated_names()]) or None)

@@ -128,7 +128,7 @@ class Command(BaseCommand):
         with background():
             server.run()
         if not (server.listen_problem or is_shared()):
-            # Who copies a stopped server's database may take this file alone; on a full disk it
+            # A copy of a stopped server's database may be of this file alone; on a full disk it
             # stays in two.
             with suppress(DatabaseError):
                 execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -143,7 +143,7 @@ class Command(BaseCommand):
         if not settings.CLUSTER:
             migrate_if_needed()
         self.heartbeat.begin()
-        # What a crash left is closed before anybody can come; the loop goes on after this.
+        # Turns that a crash left open are closed before anybody can come; the loop goes on then.
         loop = asyncio.get_event_loop()
         loop.run_until_complete(running_turns.clear_up())
         user = accounts.prepare_owner()

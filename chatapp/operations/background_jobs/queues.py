@@ -24,7 +24,7 @@ BACKGROUND, LONG, TURNS = "background", "long", "turns"
 # Runs a turn that is enqueued: an ``async def`` of its id, and of the attempt that it is.
 RUN_TURN = "chatapp.turns.running_turns.run_claimed"
 
-# How often a job is run whose workers end before it does.
+# The most times that a job is run whose workers end before it does.
 MOST_ATTEMPTS = 3
 # Tries of a job that only newer workers know, or for which the database was away, and the seconds
 # between two of them.

@@ -65,7 +65,7 @@ _ALERTS = {name.upper(): name for name in _NAMES}
 # Lines: the page folds longer code (`static/js/code.js` counts them while it grows).
 LONG_CODE = 40
 
-# How every bare address begins, the fuzzy ones left out.
+# The beginnings of bare addresses, without the fuzzy ones.
 _ADDRESS = re.compile(r"https?:|mailto:|//", re.IGNORECASE)
 
 # An address without a scheme would lead into this application, with the reader's session.

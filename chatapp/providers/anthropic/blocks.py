@@ -68,7 +68,7 @@ def _fitted(data: Mapping[str, Any], shapes: Shapes) -> dict[str, Any] | None:
     needed = (shape.required - {"signature"} if thought else shape.required) if shape else ()
     if shape is None or any(data.get(name) is None for name in needed):
         return None
-    # What says where it came from is left out when it is written.
+    # The name of its origin is left out when it is written.
     known = shape.known | {condense.BESIDE} if thought else shape.known
     fitted = {name: value for name, value in data.items() if name in known}
     if data["type"] == "tool_use":

@@ -19,7 +19,7 @@ from chatapp.providers.formats import Json
 from chatapp.providers.sdk_provider import LONGEST_NAME, SdkProvider, as_tokens
 from chatapp.providers.specs import ListedModel
 
-# What a refusal says of thinking that a request can do without, or must have and has not.
+# Words of a refusal of thinking that a request can do without, or must have and has not.
 _OF_THINKING = ("signature", "modified", "Expected")
 # Another request might be taken: it was not the key, a limit or the network.
 _REFUSALS = {400, 413, 422, 500}

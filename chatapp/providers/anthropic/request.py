@@ -31,7 +31,7 @@ _MARK = {"cache_control": {"type": "ephemeral"}}
 # Until it is written out, a rule is a block of its own in the user's message.
 _APART = "late_system"
 _MARKABLE = ("text", "image", "document", "tool_use", "tool_result")
-# What the latest compactions were bound to that a server did not take back.
+# The bindings of the latest compactions that a server did not take back.
 _UNSIGNED: deque[tuple[str, ...]] = deque(maxlen=1_000)
 
 

@@ -16,7 +16,7 @@ from chatapp.project.languages import NAMES, Reader
 from chatapp.project.sentences import number
 from chatapp.project.sentences import translate as _
 
-# What the first page has to try. These are understood in every language.
+# Examples on the first page. They are understood in every language.
 EXAMPLES = {
     "read_all": _lazy(
         "Read every sample file, one after the other, and then tell me in one sentence each what "

@@ -21,7 +21,7 @@ from chatapp.providers.openai.spec import SPEC
 from chatapp.providers.sdk_provider import LONGEST_NAME, SdkProvider, as_tokens
 from chatapp.providers.specs import ListedModel
 
-# What servers call the window of a model in their list, nested as a path.
+# Servers' names for the window of a model in their list, nested as a path.
 _WINDOWS = (
     *("context_length", "max_model_len", "context_window", "max_context_length", "meta.n_ctx"),
     *("context_size", "max_input_tokens", "inputTokenLimit", "limits.max_input_tokens"),
@@ -32,13 +32,13 @@ _OUTPUTS = (
     *("outputTokenLimit", "limits.max_output_tokens", "metadata.max_tokens"),
     "capabilities.limits.max_output_tokens",
 )
-# What Ollama gives a model that says nothing of its own.
+# Ollama's window for a model that names none.
 _UNTOLD_WINDOW = 4_096
 # Of so many models the window is asked for.
 _MOST_ASKED = 20
 _MILLION = 1_000_000
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
-# What the SDK would take from the server's environment where nothing is given.
+# Headers that the SDK would fill from the server's environment.
 _AMBIENT = ("OpenAI-Organization", "OpenAI-Project")
 # Another request might be taken: it was not the key, a limit or the network.
 _REFUSALS = {400, 402, 403, 404, 413, 415, 416, 422, 500, 501}

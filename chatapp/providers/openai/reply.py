@@ -154,7 +154,7 @@ class OpenAIReply(StreamedReply):
         if delta or not (self._in_pieces and self._written):
             said = delta or message
         else:
-            # What was said piece by piece comes again as a whole.
+            # The words of the pieces come again as a whole.
             said = {"tool_calls": message.get("tool_calls")}
         self._in_pieces = self._in_pieces or bool(delta)
         self.form = self._form.take(said)

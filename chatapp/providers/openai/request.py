@@ -33,7 +33,7 @@ NO_IMAGES = "[An image, which this model cannot see]"
 IMAGES_OF_TOOLS = "[Images from the tool results above]"
 # Some servers take no empty result.
 NO_OUTPUT = "[No output]"
-# What Gemini takes for the signature of a call that another model made.
+# Gemini takes this for the signature of a call that another model made.
 UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 _EFFORTS = {"off": "none"}

@@ -24,7 +24,7 @@ from chatapp.records.transfer.transcript_files import Sample, take_sample
 
 UNKNOWN_FORMAT = gettext_lazy("This file's format is not known here.")
 
-# What others begin with as well is asked last, in this order.
+# Formats that others begin like are tried last, in this order.
 LAST = ("chat_completions", "messages")
 # Files of an archive that are looked at.
 MOST_SAMPLED = 5
