@@ -27,7 +27,7 @@ Usd = Annotated[Decimal, PlainSerializer(lambda usd: f"{usd:f}" if usd else "0",
 _TYPES: dict[str, Any] = {**TYPES, "JSONField": Any, "DecimalField": Usd}
 
 
-class Wish(Schema):
+class RequestBody(Schema):
     """A request's body: a name that it can't have is refused."""
 
     model_config = ConfigDict(extra="forbid")
@@ -270,14 +270,14 @@ class VerdictShape(Schema):
     problems: list[str]
 
 
-class NewConversation(Wish):
+class NewConversation(RequestBody):
     """The start of a conversation; without a title, its first message gives it one."""
 
     title: str = Field("", max_length=200)
     profile: Key = None
 
 
-class NewMessage(Wish):
+class NewMessage(RequestBody):
     """A message; ``nonce`` makes it harmless to send it again.
 
     In a ``literal`` text, commands and paths are plain text. ``attachments`` are the ids of files
@@ -290,7 +290,7 @@ class NewMessage(Wish):
     attachments: list[uuid.UUID] = Field(default_factory=list, max_length=100)
 
 
-class Condensing(Wish):
+class Condensing(RequestBody):
     """A condensation by hand; the same ``nonce`` once more begins nothing.
 
     ``focus`` is to be kept above all. With ``review`` it waits for an answer on its summary before
@@ -302,7 +302,7 @@ class Condensing(Wish):
     review: bool = False
 
 
-class ReviewAnswer(Wish):
+class ReviewAnswer(RequestBody):
     """The answer to a draft: "accept" it, write it "again", "discard" it, or "use" the refused one.
 
     A ``summary`` replaces the shown one; a new one keeps the ``focus`` above all.
@@ -313,14 +313,14 @@ class ReviewAnswer(Wish):
     focus: str = ""
 
 
-class NewRating(Wish):
+class NewRating(RequestBody):
     """A person's rating of a summary: 1 is good, -1 bad, 0 removes it; ``words`` are the reason."""
 
     rating: Literal[1, 0, -1]
     words: str = ""
 
 
-class NewPin(Wish):
+class NewPin(RequestBody):
     """A ``rule`` of one's own, or message ``seq``, or a passage ``selected`` of its text."""
 
     rule: str | None = None
@@ -328,7 +328,7 @@ class NewPin(Wish):
     selected: str | None = None
 
 
-class Answer(Wish):
+class Answer(RequestBody):
     """A person's answer: "once", "always" (in this conversation), "deny", or an "answer".
 
     ``words`` are the answer, or the reason of a denial.
@@ -338,7 +338,7 @@ class Answer(Wish):
     words: str = ""
 
 
-class GoingBack(Wish):
+class GoingBack(RequestBody):
     """The message to go back to; the same ``key`` once more changes nothing.
 
     With ``files``, those of the workspace are restored, too.
@@ -359,11 +359,11 @@ else:
         "and whether it recalls automatically, null for as the settings say."
     )
     ConversationChange = PatchDict[
-        row("ConversationChange", models.Conversation, "budget auto_recall", doc, Wish)
+        row("ConversationChange", models.Conversation, "budget auto_recall", doc, RequestBody)
     ]
     doc, key = "Settings to change; what is left out stays as it is.", (Key, None)
     SettingsChange = PatchDict[
-        row("SettingsChange", models.Preferences, SETTINGS, doc, Wish, default_profile=key)
+        row("SettingsChange", models.Preferences, SETTINGS, doc, RequestBody, default_profile=key)
     ]
     doc = (
         "What to change of a profile; how it is reached, and its key, are changed on its page only."
@@ -371,5 +371,5 @@ else:
     )
     columns = f"name model {_LIMITS} {_PRICES} effort temperature threshold tokens_kept"
     columns += " find_contradictions"
-    changed = row("ProfileChange", models.Profile, f"{columns} system_prompt", doc, Wish)
+    changed = row("ProfileChange", models.Profile, f"{columns} system_prompt", doc, RequestBody)
     ProfileChange = PatchDict[changed]
