@@ -74,9 +74,10 @@ def quotes_in(text: str, *, most_numbers: int = TYPED_CHARS) -> Iterator[Quote]:
     for at, figure in _figures_in(text):
         if figure in found or len(found) == MOST_FIGURES:
             continue
+        if len(text) > most_numbers and _FIGURE.fullmatch(figure):
+            continue
         quoted = Quote(quote(text, at, at + len(figure)), figure)
-        is_typed = len(text) <= most_numbers or not _FIGURE.fullmatch(figure)
-        if is_typed and len(_PIECE.findall(quoted.text)) >= FEWEST_WORDS:
+        if len(_PIECE.findall(quoted.text)) >= FEWEST_WORDS:
             found.setdefault(quoted.key, quoted)
     yield from found.values()
 
