@@ -54,16 +54,21 @@ async def compute[**P, T](
 SHORTEST = 1 / 15
 # … and longer where many texts are written: all of them together get this many pieces a second.
 ALL_PIECES = 800
+# … and where turns begin, of which nobody has seen a word: each takes so long of the processor.
+BEGINNING_SECONDS, LONGEST = 0.02, 2.0
 
 # The streams that are read here, and the texts that are shown, each for as long as there is its
 # object. One process has a stream for most texts, a worker has streams alone, a web process texts.
 STREAMS: "WeakSet[object]" = WeakSet()
 STREAMED_TEXTS: "WeakSet[object]" = WeakSet()
+# The turns that wait to be put on record.
+BEGINNING: "WeakSet[object]" = WeakSet()
 
 
 def interval() -> float:
     """Return the seconds between two pieces of a text at the present load."""
-    return max(SHORTEST, max(len(STREAMS), len(STREAMED_TEXTS)) / ALL_PIECES)
+    many = max(len(STREAMS), len(STREAMED_TEXTS)) / ALL_PIECES
+    return max(SHORTEST, many, min(LONGEST, len(BEGINNING) * BEGINNING_SECONDS))
 
 
 async def tick(least: float = 0.0) -> None:

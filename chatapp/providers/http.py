@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -30,6 +31,8 @@ LIMITS = httpx2.Limits(max_connections=0, keepalive_expiry=KEPT_SECONDS)
 UNCONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 # A read that brings as many events has more waiting.
 MANY = 50
+# With its first reads a stream tells its beginning and the first word, for which somebody waits.
+FIRST_READS = 3
 
 
 class ClientTransport(httpx2.AsyncBaseTransport):
@@ -95,13 +98,13 @@ async def paced(
     Raises TimeoutError after so many ``seconds`` without an event, or sooner if it is over.
     """
     async_tasks.STREAMS.add(reads)
-    while True:
+    for number in count(1):
         async with asyncio.timeout(min(seconds, REST_SECONDS) if is_over() else seconds):
             said = await anext(reads, None)
         if said is None:
             return
         yield said
-        if not is_over() and len(said) < MANY:
+        if number >= FIRST_READS and not is_over() and len(said) < MANY:
             # All that comes meanwhile is one read, and costs as much as one event.
             await async_tasks.tick()
 

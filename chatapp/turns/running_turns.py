@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iter
 from django.conf import settings
 from django.db import DatabaseError, transaction
 
+from chatapp.agent import async_tasks
 from chatapp.agent.annotated_blocks import forgets
 from chatapp.agent.async_tasks import finish
 from chatapp.condensing import background_drafts
@@ -62,6 +63,8 @@ class RunningTurns:
         # Turns that are being put on record, to run here.
         self._expected: set[uuid.UUID] = set()
         self._beginning, self._begun = 0, asyncio.Event()
+        # Those that have begun write next what their models are asked: no crowd stands before it.
+        self._storing = asyncio.Semaphore(2)
         self._tasks: set[asyncio.Task[None]] = set()
         self._looks = 0
         # True if a turn of this process may be on record as unfinished although it does not run.
@@ -97,7 +100,12 @@ class RunningTurns:
             return await finish(self._begin(store))
 
     async def _begin(self, store: Store) -> TurnContext | None:
-        run = await writing(self._put_on_record)(store)
+        async_tasks.BEGINNING.add(store)
+        try:
+            async with self._storing:
+                run = await writing(self._put_on_record)(store)
+        finally:
+            async_tasks.BEGINNING.discard(store)
         if run is None:
             return None
         if not settings.CLUSTER:

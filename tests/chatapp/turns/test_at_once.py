@@ -13,9 +13,10 @@ from django.contrib.auth.models import User
 from django.db.models import Model
 from django.db.models.signals import ModelSignal, post_init, post_save
 
+from chatapp.conversations import conversations
 from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.conversations.context.turn_context import TurnContext
-from chatapp.models import Conversation, QueuedMessage, Turn
+from chatapp.models import Conversation, ModelCall, QueuedMessage, Turn
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
 from chatapp.operations import errors
@@ -24,7 +25,7 @@ from chatapp.page.live.live_views import views
 from chatapp.turns import actions, lifecycle
 from chatapp.turns.runner import TurnTask
 from chatapp.turns.running_turns import running_turns
-from tests.chatapp.runs import ended
+from tests.chatapp.runs import all_ended, ended
 from tests.chatapp.sockets import open_page
 from tests.chatapp.turns.held import Holder
 from tests.standin.server import Standin
@@ -188,6 +189,19 @@ async def test_who_hears_the_end_may_send_the_next_message(
             async for _event in await actions.send_and_hear(conversation, command):
                 pass
     assert await Turn.objects.acount() == 2
+
+
+async def test_who_came_first_of_a_crowd_is_answered_first(
+    conversation: Conversation, alice: User
+) -> None:
+    """The first model is asked before the last message is stored: nobody waits for everybody."""
+    profile = conversation.profile
+    start = sync_to_async(conversations.start_conversation)
+    crowd = [await start(owner=alice, profile=profile) for _ in range(20)]
+    await asyncio.gather(*(say(one, "What time is it?") for one in crowd))
+    await all_ended()
+    asked = await ModelCall.objects.filter(purpose="chat").aearliest("created_at")
+    assert (await Turn.objects.alatest("started_at")).started_at > asked.created_at
 
 
 async def test_a_view_is_closed_whichever_way_its_last_page_goes(
