@@ -197,11 +197,8 @@ def stop_turn(request: ApiRequest, pk: Pk, turn_pk: uuid.UUID) -> Turn:
 
 
 @router.post("/condense", response={202: schemas.TurnShape | None})
-def condense_now(
-    request: ApiRequest, pk: Pk, wanted: schemas.Condensing | None = None
-) -> Turn | None:
+def condense_now(request: ApiRequest, pk: Pk, wanted: schemas.AnyCondensing) -> Turn | None:
     """Begin a condensation, and show its turn; a running turn first finishes its step."""
-    wanted = wanted or schemas.Condensing(focus="")
     conversation = own_conversation(request, pk)
     asked = CondenseRequest(wanted.nonce, wanted.focus, review=wanted.review)
     async_to_sync(_apart)(actions.condense_now(conversation, asked))
