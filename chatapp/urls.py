@@ -2,7 +2,7 @@
 
 from allauth.account.views import login, logout
 from allauth.usersessions.views import ListUserSessionsView
-from django.urls import include, path
+from django.urls import include, path, re_path
 from django.views.generic import TemplateView
 from django.views.i18n import set_language
 
@@ -163,7 +163,7 @@ urlpatterns = [
     path("users/invite/", operator.invite, name="invite"),
     path("users/invitations/<int:pk>/", operator.revoke_invitation, name="revoke_invitation"),
     path("users/<int:pk>/<slug:action>/", operator.change_user, name="change_user"),
-    path("api/<path:rest>", enter_api, name="api"),
+    re_path(r"^api/(?P<rest>.*)$", enter_api, name="api"),
     path("s/<str:token>/", shares.show_shared, name="shared"),
     path("account/sessions/", ListUserSessionsView.as_view(form_class=SessionsForm)),
     path("account/", include("allauth.urls")),

@@ -25,8 +25,9 @@ from chatapp.models.database import reading
 from chatapp.operations import errors
 from chatapp.project.languages import in_words, reader_of
 from chatapp.project.middleware import client_address
-from chatapp.project.network import AddressRefused, proxy_of, why_unreached
+from chatapp.project.network import AddressRefused, host_of, proxy_of, why_unreached
 from chatapp.project.sentences import translate as _
+from chatapp.providers.call_errors import REDIRECTED
 from condense import say
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ _READING = {"GET", "HEAD"}
 _MODELS = re.compile(r"/v1/models(?:/(.+))?")
 _CONTROL = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 _PROGRAM = re.compile(r"[\x21-\x7e]+")
+REDIRECTS = range(300, 400)
 
 
 class ClientGone(Exception):
@@ -73,9 +75,9 @@ async def gateway(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
         body = await _body(receive)
         await _serve(call, body, receive, send)
     except RefusedRequest as refusal:
-        more = [(b"retry-after", str(refusal.retry_after).encode())] if refusal.retry_after else []
+        told = {name: str(value) for name, value in refusal.headers.items() if value}
         said = call.dialect.refusal(refusal.status, str(refusal))
-        await _answer(send, refusal.status, said, more)
+        await _answer(send, refusal.status, said, **told)
     except ClientGone:
         pass
 
@@ -157,7 +159,8 @@ def _admit(call: IncomingRequest) -> ApiToken:
             raise RefusedRequest(429, _("Too many tokens were wrong. Try again in 15 minutes."))
         limit.count()
     if found is None or found.scope != ApiToken.Scope.GATEWAY:
-        raise RefusedRequest(401, _("Send a token of the gateway, which Settings > Gateway makes."))
+        said = _("Send a token of the gateway, which Settings > Gateway makes.")
+        raise RefusedRequest(401, said, www_authenticate="Bearer")
     reader_of(request, found.owner).enter()
     try:
         count_request(found.owner)
@@ -179,7 +182,7 @@ def _admitted(call: IncomingRequest, body: bytes) -> tuple[ApiToken, Upstream]:
     if "sec-websocket-key" in call.headers:
         raise RefusedRequest(426, _("There are no WebSockets here. Send the request over HTTP."))
     if call.scope["method"] != "POST":
-        raise RefusedRequest(405, _("This address doesn't accept that method."))
+        raise RefusedRequest(405, _("This address doesn't accept that method."), allow="POST")
     if any(_CONTROL.search(one) for one in call.headers.values()):
         raise RefusedRequest(400, _("A header has a character that headers can't have."))
     if encoding := call.headers.get("content-encoding", ""):
@@ -233,6 +236,11 @@ async def _pass_on(
             raw = [(name.lower(), value) for name, value in answer.raw_headers]
             recording.status = answer.status
             recording.headers = {name.decode(): value.decode("latin1") for name, value in raw}
+            if answer.status in REDIRECTS:
+                # A client that went there would take its token along.
+                away = REDIRECTED.format(host=host_of(str(url)))
+                recording.end(away)
+                raise RefusedRequest(502, in_words(away))
             kept = [one for one in answer.raw_headers if one[0].lower() not in HOP_BY_HOP]
             await send({"type": "http.response.start", "status": answer.status, "headers": kept})
             async for chunk in answer.content.iter_any():
@@ -260,10 +268,8 @@ async def _pass_on(
         await send({"type": "http.response.body", "body": told if recording.is_stream else b""})
 
 
-async def _answer(
-    send: Any, status: int, body: bytes, more: "list[tuple[bytes, bytes]] | None" = None
-) -> None:
-    headers = [(b"content-type", b"application/json"), *(more or [])]
-    headers.append((b"content-length", str(len(body)).encode()))
+async def _answer(send: Any, status: int, body: bytes, **more: str) -> None:
+    told = {"content_type": "application/json", "content_length": str(len(body)), **more}
+    headers = [(name.replace("_", "-").encode(), one.encode()) for name, one in told.items()]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -14,9 +14,9 @@ Json = Mapping[str, Any]
 class RefusedRequest(Exception):
     """A request that is not passed on; the text says why, and ``status`` is HTTP's for it."""
 
-    def __init__(self, status: int, said: str, *, retry_after: int | None = None) -> None:
+    def __init__(self, status: int, said: str, **headers: object) -> None:
         super().__init__(said)
-        self.status, self.retry_after = status, retry_after
+        self.status, self.headers = status, headers
 
 
 @dataclass(frozen=True, slots=True)

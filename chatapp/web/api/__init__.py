@@ -1,8 +1,8 @@
 """The JSON API; its framework is loaded with the first request."""
 
-from django.http import HttpRequest, HttpResponseNotAllowed, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
-from django.urls import Resolver404, resolve
+from django.urls import resolve
 from django.utils.cache import add_never_cache_headers
 from django.views.decorators.csrf import csrf_exempt
 
@@ -14,13 +14,14 @@ from chatapp.project.sentences import translate as _
 def enter_api(request: HttpRequest, rest: str) -> HttpResponseBase:
     """Answer a program's request."""
     try:
-        found = resolve(f"/{rest}", "chatapp.web.api.urls")
-    except Resolver404:
+        # Some languages write a UUID in capitals.
+        found = resolve(f"/{rest.lower()}", "chatapp.web.api.urls")
+        answer: HttpResponseBase = found.func(request, *found.args, **found.kwargs)
+    except Http404:
         return JsonResponse({"detail": _("There is nothing at this address.")}, status=404)
-    answer: HttpResponseBase = found.func(request, *found.args, **found.kwargs)
     if isinstance(answer, HttpResponseNotAllowed):
         sentence = _("This address doesn't accept that method.")
-        allowed = {"Allow": answer["Allow"]}
+        allowed = {"Allow": answer["Allow"].replace("GET", "GET, HEAD")}
         answer = JsonResponse({"detail": sentence}, status=405, headers=allowed)
     add_never_cache_headers(answer)
     return answer

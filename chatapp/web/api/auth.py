@@ -5,7 +5,7 @@ import uuid
 from typing import Any, cast, override
 
 from django.contrib.auth.models import User
-from django.core.exceptions import SuspiciousOperation
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import DatabaseError
 from django.db.models import QuerySet
 from django.forms import BaseForm
@@ -75,7 +75,7 @@ class Bearer(HttpBearer):
     @override
     def authenticate(self, request: HttpRequest, token: str) -> User | None:
         """Return the user of a token, None if it is not valid."""
-        found = credentials.holder_of_api_token(token=token)
+        found = credentials.holder_of_api_token(token=token.strip())
         if found is None:
             # No number of guesses finds a token, so a valid one is let in even after wrong ones.
             limit = GuessLimit(request, realm="api")
@@ -171,6 +171,13 @@ def tell_stranger(request: HttpRequest, _error: Any) -> HttpResponse:
     return answer
 
 
+@api.exception_handler(HttpError)
+def tell_refusal(request: HttpRequest, error: Any) -> HttpResponse:
+    """Return the refusal that a view raised, or the framework for a body that it can't read."""
+    said = _("The request's body has to be a JSON object.") if error.__cause__ else str(error)
+    return tell(request, error.status_code, said)
+
+
 @api.exception_handler(Http404)
 @api.exception_handler(Exception)
 def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
@@ -186,7 +193,8 @@ def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
         case errors.Refused():
             return tell(request, 409, in_words(str(error)))
         case MultiPartParserError() | SuspiciousOperation():
-            return tell(request, 400, _("This request can't be read, or is too large."))
+            status = 413 if isinstance(error, RequestDataTooBig) else 400
+            return tell(request, status, _("This request can't be read, or is too large."))
         case DatabaseError() if errors.is_unwritable(error) and request.method not in READING:
             return tell(request, 409, in_words(str(errors.not_saved(error))))
     log.error("the API failed at %s", request.path, exc_info=error)
@@ -208,7 +216,10 @@ def _mistake(error: dict[str, Any]) -> str:
     template = MISTAKES.get(kind) or MISTAKES.get(kind.partition("_")[0], NOT_AS_EXPECTED)
     # Pydantic lists the expected values in English.
     said = _(template, **error.get("ctx", {})).replace("' or '", "', '")
-    return f"{error['loc'][-1]}: {said}"
+    # A body stands in the place of the view's argument for it.
+    kind, *places = error["loc"]
+    names = places[1:] or [kind] if kind == "body" else places
+    return f"{'.'.join(map(str, names))}: {said}"
 
 
 def refuse(form: BaseForm) -> HttpError:

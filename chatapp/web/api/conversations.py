@@ -44,7 +44,7 @@ def list_conversations(request: ApiRequest, part: Part) -> dict[str, Any]:
 
 
 @router.post("/conversations", response={201: schemas.ConversationShape})
-def create_conversation(request: ApiRequest, new: schemas.NewConversation) -> Conversation:
+def create_conversation(request: ApiRequest, new: schemas.AnyNewConversation) -> Conversation:
     """Begin a conversation, which the default profile answers unless another one is named."""
     own = Profile.objects.filter(owner=request.auth)
     profile = None if new.profile is None else get_object_or_404(own, pk=new.profile)

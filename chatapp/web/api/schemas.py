@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from django.db.models import ForeignKey, Model
-from ninja import PatchDict, Schema
+from ninja import Body, PatchDict, Schema
 from ninja.orm.fields import TYPES
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, create_model
 
@@ -348,6 +348,10 @@ class GoingBack(RequestBody):
     key: uuid.UUID = Field(default_factory=uuid.uuid4)
     files: bool = False
 
+
+# Bodies that may be left out.
+AnyNewConversation = Annotated[NewConversation, Body(default_factory=NewConversation)]
+AnyCondensing = Annotated[Condensing, Body(default_factory=Condensing)]
 
 if TYPE_CHECKING:
     ConversationChange = dict[str, Any]

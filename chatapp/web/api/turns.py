@@ -197,7 +197,7 @@ def stop_turn(request: ApiRequest, pk: Pk, turn_pk: uuid.UUID) -> Turn:
 
 
 @router.post("/condense", response={202: schemas.TurnShape | None})
-def condense_now(request: ApiRequest, pk: Pk, wanted: schemas.Condensing) -> Turn | None:
+def condense_now(request: ApiRequest, pk: Pk, wanted: schemas.AnyCondensing) -> Turn | None:
     """Begin a condensation, and show its turn; a running turn first finishes its step."""
     conversation = own_conversation(request, pk)
     asked = CondenseRequest(wanted.nonce, wanted.focus, review=wanted.review)

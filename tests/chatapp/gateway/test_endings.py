@@ -158,6 +158,19 @@ async def test_a_request_is_not_sent_twice_to_a_server_that_took_it(
     assert upstream.bodies == [ASKED]
 
 
+@pytest.mark.parametrize("status", ["301 Moved", "307 Temporary Redirect", "308 Moved"])
+async def test_a_redirect_is_neither_followed_nor_passed_on(
+    upstream: RawServer, token: str, status: str
+) -> None:
+    """A client would take its token there, and past the record."""
+    upstream.script.append(Script([b"Away"], status, ["location: http://elsewhere.example/v1"]))
+    answer = await visit("/v1/messages", token, ASKED)
+    assert (answer.status, error_of(answer)) == (502, "api_error")
+    assert b"redirects to another address" in answer.body
+    assert "elsewhere" not in f"{answer.headers}{answer.body!r}"
+    assert "redirects to another address" in (await ModelCall.objects.aget()).error
+
+
 async def test_a_file_of_passwords_for_other_programs_is_not_read(
     upstream: RawServer, token: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,6 +245,9 @@ async def test_a_refusal_of_ours_is_in_the_dialects_own_words(
         token, more = more["x_api_key"], {}
     answer = await visit(path, token, body, **more)
     assert (answer.status, error_of(answer)) == (status, kind)
+    told = {401: ("www-authenticate", "Bearer"), 405: ("allow", "POST")}
+    name, value = told.get(status, ("allow", ""))
+    assert answer.header(name) == value
     assert (upstream.bodies, await Conversation.objects.acount()) == ([], 0)
 
 

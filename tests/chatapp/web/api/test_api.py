@@ -224,9 +224,35 @@ def test_a_mistake_is_told_in_a_sentence(program: Program, conversation: Convers
     for kind in (begin, f"{begin}; boundary=", "multipart/form-data; boundary=\u00fc"):
         answer = client.generic("POST", "/api/attachments", b"x", kind)
         assert (answer.status_code, set(answer.json())) == (400, {"detail"})
-    for body in (b"1" * 30_000_000, b'"A text has a title, too"', b"[]", b"null"):
+    for body in (b'"A text has a title, too"', b"[]", b"null", b"{"):
         answer = client.post("/api/conversations", body, "application/json")
-        assert (answer.status_code, set(answer.json())) == (400, {"detail"})
+        said = answer.json()["detail"]
+        assert (answer.status_code, said) == (400, "The request's body has to be a JSON object.")
+    answer = client.post("/api/conversations", b"1" * 30_000_000, "application/json")
+    assert (answer.status_code, set(answer.json())) == (413, {"detail"})
+    wrong: list[tuple[dict[str, Any], list[str]]] = [({}, ["text"])]
+    for told, names in (*wrong, ({"text": "", "attachments": [1]}, ["attachments.0"])):
+        answer = client.post(messages, told, "application/json")
+        said = answer.json()["detail"].partition(". ")[2]
+        assert [one.partition(":")[0] for one in said.split("; ")] == names
+    answer = client.post(messages, b"", "application/json")
+    assert answer.json() == {"detail": "A value can't be read. body: it is missing"}
+
+
+def test_addresses_are_read_as_scripts_write_them(
+    program: Program, conversation: Conversation
+) -> None:
+    """A UUID in capitals is the same; two blanks stand before a token; nothing needs no body."""
+    place = f"/api/conversations/{conversation.pk}"
+    spaced = Client(headers={"Authorization": f"bearer  {program.token} "})
+    assert spaced.get(f"/api/conversations/{str(conversation.pk).upper()}").status_code == 200
+    for address in ("/api/", "/api/none", f"{place}/"):
+        answer = spaced.get(address)
+        assert (answer.status_code, set(answer.json())) == (404, {"detail"})
+    answer = spaced.put(place)
+    assert (answer.status_code, "GET, HEAD" in answer["Allow"]) == (405, True)
+    writer = Program(conversation.owner, "write").client
+    assert writer.generic("POST", "/api/conversations").status_code == 201
 
 
 def test_a_failure_of_the_server_tells_nothing_of_it(
