@@ -117,9 +117,10 @@ def _store(conversation: uuid.UUID, embedder: condense.Embedder, key: int) -> No
     ((_message, parts),) = condense.parts_of([message_store.to_engine(row)])
     passages = condense.embedded_passages(parts)
     texts, vectors = [text for _number, text in passages], list[Any]()
-    for _try in range(2):
+    # On a busy machine many together may take too long.
+    for together in (TOGETHER, 1):
         try:
-            vectors = [*_embed(embedder, batched(texts, TOGETHER))]
+            vectors = [*_embed(embedder, batched(texts, together))]
             break
         except condense.EmbedderUnavailable:
             go_on()
