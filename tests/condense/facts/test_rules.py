@@ -38,7 +38,7 @@ def test_a_rule_is_told_by_the_words_of_its_language(language: str, rule: str) -
 REPORTED = {
     "en": ("My boss always says never to use tabs.", "As I said, never use tabs."),
     "en, kept saying": ("He kept telling us to never use tabs.", "We keep calm, never use tabs."),
-    "en, read": ("The sign reads: never use tabs.", "Never read the script aloud."),
+    "en, read": ("The sign reads: never use tabs.\n", "Never read the script aloud."),
     "en, convinced": ("Ada is convinced that tabs must never be used.", "Never be convinced."),
     "de, warned": ("Oma warnte immer, man dürfe nie lügen.", "Warne mich immer vor Fristen."),
     "de, opinion": (
@@ -179,6 +179,11 @@ OTHERS = {
     "output": "the log says:\n{}",
     "quoted": "The sign reads \u201cStop. {} Go.\u201d",
     "said": "The coach told me: {}",
+    "said at length": "My story: The captain shouted: Halt! {}",
+    "said in German": "Der Hauptmann rief: Halt! {}",
+    "said in Chinese": "\u5c0f\u8bf4\u91cc\u5c06\u519b\u8bf4\uff1a\u7ad9\u4f4f\u3002{}",
+    "said in Arabic": "\u0642\u0627\u0644 \u0627\u0644\u0645\u0644\u0643: \u0642\u0641. {}",
+    "shown": "Voici le mot de ma tante : Bonjour. {}",
     "supposed": "Suppose I said it: {}",
     "in French": "Que penses-tu de ce message ?\n\n{}",
     "in Russian": "\u0421\u043e\u0441\u0435\u0434 \u043d\u0430\u043f\u0438\u0441\u0430\u043b:\n{}",
@@ -194,6 +199,8 @@ OTHERS = {
 }
 OWN = (
     "As I said: {}",
+    "Ada said: Hi. Bye.\n{}",
+    "For answers: {}",
     "Here are my guidelines:\n{}",
     "From: Berlin\nTo: Rome\n{}",
     "My day:\n8:00 gym\n9:00 work\n{}",
