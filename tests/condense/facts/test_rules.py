@@ -200,7 +200,7 @@ OTHERS = {
 OWN = (
     "As I said: {}",
     "Ada said: Hi. Bye.\n{}",
-    "For answers: {}",
+    "For all that you write: {}",
     "Here are my guidelines:\n{}",
     "From: Berlin\nTo: Rome\n{}",
     "My day:\n8:00 gym\n9:00 work\n{}",
