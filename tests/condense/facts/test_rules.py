@@ -14,12 +14,15 @@ from tests.condense.sessions import Session
 
 RULES = {
     "en": ["Never touch the port 8080.", "Please don't use emojis", "No footnotes",
-           "You should use tabs", "Use British spelling in all texts.", "Keep answers short"],
-    "de": ["Beträge niemals in Prozent", "Bitte nicht vor 19 Uhr anrufen."],
-    "fr": ["Ne jamais pousser sur main"], "es": ["Siempre escribe en español."],
+           "You should use tabs", "Use British spelling in all texts.", "Keep answers short",
+           "Commas are fine again from here on.", "For this chapter only, write in prose."],
+    "de": ["Beträge niemals in Prozent", "Bitte nicht vor 19 Uhr anrufen.",
+           "Emojis sind ab jetzt wieder erlaubt.", "Nur für dieses Kapitel: schreib in Reimen."],
+    "fr": ["Ne jamais pousser sur main", "Tu n'es plus obligé de répondre en une phrase."],
+    "es": ["Siempre escribe en español.", "Ya puedes usar emojis otra vez."],
     "pt": ["Nunca altere o arquivo."], "it": ["Scrivi sempre in italiano."],
     "ru": ["Никогда не меняй порт."], "tr": ["Asla portu değiştirme."],
-    "zh": ["端口8080不能改"], "ja": ["昼間は電話を使わないでください"],
+    "zh": ["端口8080不能改"], "ja": ["昼間は電話を使わないでください", "敬語はもうやめて大丈夫です。"],
     "ko": ["포트를 절대 바꾸지 마세요"],
     "ar": ["لا يجوز تغيير المنفذ"], "hi": ["पोर्ट कभी नहीं बदलना"],
 }  # fmt: skip
@@ -75,7 +78,7 @@ def test_a_rule_that_is_only_reported_is_none(language: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "I don't like it", "Should we always do that?", "It never works", "They always meet there.",
+        "The weather is fine again.", "I don't like it", "Should we always do that?", "It never works", "They always meet there.",
         "My sister says we don't need that", "Use Math.sin(x)?", "Sin City", "Open Sans", "3. Mai",
         "word " * 60 + "never", "Well. " * 9_000 + "You must never go.",
     ],
