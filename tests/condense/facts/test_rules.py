@@ -22,7 +22,8 @@ RULES = {
     "es": ["Siempre escribe en español.", "Ya puedes usar emojis otra vez."],
     "pt": ["Nunca altere o arquivo."], "it": ["Scrivi sempre in italiano."],
     "ru": ["Никогда не меняй порт."], "tr": ["Asla portu değiştirme."],
-    "zh": ["端口8080不能改"], "ja": ["昼間は電話を使わないでください", "敬語はもうやめて大丈夫です。"],
+    "zh": ["端口8080不能改"],
+    "ja": ["昼間は電話を使わないでください", "もう敬語でなくていいです。"],
     "ko": ["포트를 절대 바꾸지 마세요"],
     "ar": ["لا يجوز تغيير المنفذ"], "hi": ["पोर्ट कभी नहीं बदलना"],
 }  # fmt: skip
@@ -78,7 +79,8 @@ def test_a_rule_that_is_only_reported_is_none(language: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "The weather is fine again.", "I don't like it", "Should we always do that?", "It never works", "They always meet there.",
+        "The weather is fine again.",
+        "I don't like it", "Should we always do that?", "It never works", "They always meet there.",
         "My sister says we don't need that", "Use Math.sin(x)?", "Sin City", "Open Sans", "3. Mai",
         "word " * 60 + "never", "Well. " * 9_000 + "You must never go.",
     ],
