@@ -17,6 +17,7 @@ from condense.messages import Message
 from condense.recall.passages import Near, Passage, cut, embedded_passages
 from condense.recall.speakers import Part, parts_of
 from condense.recall.words import (
+    LONGEST,
     MARKS,
     Term,
     asking_words,
@@ -120,9 +121,11 @@ def with_subject(question: str, before: Callable[[], str]) -> str:
 
     Small talk, and what asks nothing, is returned as it is.
     """
+    if len(question) > LONGEST or not _has_asking(question):
+        return question
     telling = _weight(terms := _telling(terms_of(question)))
     is_short = telling < _TOLD_WORDS and (terms or not is_small_talk(question))
-    return f"{question}\n{before()}".strip() if is_short and _has_asking(question) else question
+    return f"{question}\n{before()}".strip() if is_short else question
 
 
 def _place(passage: Passage, terms: Sequence[Term], index: Index) -> Passage:

@@ -43,6 +43,7 @@ REPORTED = {
     "en": ("My boss always says never to use tabs.", "As I said, never use tabs."),
     "en, kept saying": ("He kept telling us to never use tabs.", "We keep calm, never use tabs."),
     "en, read": ("The sign reads: never use tabs.\n", "Never read the script aloud."),
+    "en, a text": ("The tweet said I must never lie.", "My doctor said I must never smoke."),
     "en, convinced": ("Ada is convinced that tabs must never be used.", "Never be convinced."),
     "de, warned": ("Oma warnte immer, man dürfe nie lügen.", "Warne mich immer vor Fristen."),
     "de, opinion": (
