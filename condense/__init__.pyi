@@ -171,6 +171,7 @@ from .recall.ranking import MemoryRecall as MemoryRecall
 from .recall.ranking import SearchedMessage as SearchedMessage
 from .recall.ranking import Terms as Terms
 from .recall.ranking import find_passages as find_passages
+from .recall.ranking import with_subject as with_subject
 from .recall.speakers import Part as Part
 from .recall.speakers import parts_of as parts_of
 from .recall.speakers import texts_in as texts_in

@@ -160,7 +160,7 @@ class Recording:
         await reading(lambda: request.history)()
         talk = await saver.save(find_conversation, request)
         if request.token.mode != ApiToken.Mode.RECORD:
-            await embed_question(talk.pk, request.words)
+            await embed_question(talk.pk, request.asked)
         opened = await saver.save(store.open_call, request, talk)
         self._sent = opened.sent
         return opened

@@ -1,6 +1,6 @@
 """Requests of clients: the bytes that came, and a copy that is read."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -51,9 +51,20 @@ class GatewayRequest:
     @property
     def words(self) -> str:
         """The user's words in its newest message."""
-        shown = [one for one in self.history.entries if not one.is_told][-1:]
-        said = [{"role": one.role, "content": one.content} for one in shown if one.role == "user"]
-        return "".join([condense.Message.from_api(one).words for one in said])
+        return next(self._said(), "")
+
+    @property
+    def asked(self) -> str:
+        """The words that recall is asked with, behind which an earlier message may stand."""
+        said = self._said()
+        return condense.with_subject(next(said, ""), lambda: next(filter(str.strip, said), ""))
+
+    def _said(self) -> Iterator[str]:
+        """Yield the user's words in each message, the newest first, "" for those of others."""
+        for one in reversed(self.history.entries):
+            if not one.is_told:
+                shown = {"role": one.role, "content": one.content}
+                yield condense.Message.from_api(shown).words if one.role == "user" else ""
 
     @cached_property
     def told(self) -> RequestFacts:

@@ -58,7 +58,7 @@ class Rewriter:
             return None
 
     def _recall(self) -> Sequence[dict[str, Any]]:
-        profile, words = self.conversation.answering, self.request.words
+        profile, words = self.conversation.answering, self.request.asked
         # A client's own summary, which begins its new history, asks for nothing.
         is_asked = any(one.role == "assistant" for one in self.entries) and words.strip()
         if self.conversation.auto_recall is False or not (profile and is_asked):

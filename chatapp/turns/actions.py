@@ -54,7 +54,8 @@ async def send_message(
     as after a lost connection.
     """
     try:
-        expanded = await expand(conversation, command.text, strict=not command.literal)
+        strict, replaces = not command.literal, command.replaces
+        expanded = await expand(conversation, command.text, strict=strict, replaces=replaces)
         return await _begin(conversation, partial(start_message, conversation, command, expanded))
     except (Busy, Unclear) as refusal:
         # It can wait for the running turn, and for others to end; an unclear one may be known.

@@ -16,7 +16,7 @@ from chatapp.conversations.context import sizes
 from chatapp.conversations.context.turn_context import TurnContext, describe_surroundings, read_run
 from chatapp.conversations.conversations import check_message, title_of
 from chatapp.conversations.rewind import set_message_aside
-from chatapp.conversations.toolbox.history_search import StoredRecall
+from chatapp.conversations.toolbox.history_search import StoredRecall, with_subject
 from chatapp.models import Conversation, Preferences, message_store
 from chatapp.models.database import insert, together
 from chatapp.models.errors import IndexDamaged
@@ -93,9 +93,10 @@ def _recall(
         return ()
     if (profile := conversation.answering) is None:
         return ()
+    asked = command.text if until else with_subject(conversation, command.text)
     try:
         with timezone.override(zone_named(command.zone)):
-            found = StoredRecall(conversation.pk, until)(command.text, condense.MOST_PASSAGES)
+            found = StoredRecall(conversation.pk, until)(asked, condense.MOST_PASSAGES)
     except IndexDamaged:
         return ()
     limit = condense.token_limit(profile.context_window, preferences.recall_tokens)

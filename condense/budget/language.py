@@ -23,7 +23,7 @@ _SCRIPTS: Mapping[str, re.Pattern[str]] = {
 _COMMON: Mapping[str, str] = {
     "en": "the and is are of to it that you this with for not what can please a as do",
     "de": "der die das und ist nicht ein eine zu mit für auf ich wir bitte wie",
-    "fr": "le la les et est des un une pas pour dans que je vous avec il",
+    "fr": "le la les et est des un une pas pour dans que je vous avec il tu n qu",
     "es": "el la los las y es un una que por para con no en del como",
     "pt": "o a os as e é um uma que não para com em do da por",
     "it": "il lo la gli e è un una che non per con di del sono come",

@@ -42,11 +42,6 @@ _VALUE = re.compile(
 )
 # As far as a comma or the end.
 _SUBJECT = r"(.+?)(?:[,;:.!?،؟](?=\s|\Z)|\Z)"
-_PAST_WORDS = re.compile(
-    r"\b(?:everything|anything|whatever|gave|given|mentioned|shared|wrote|earlier|completely|"
-    r"yesterday|(?:last|this) (?:night|week|month|year|time))\b",
-    re.IGNORECASE,
-)
 
 Meant = dict[int, list[str]]
 Read = Callable[[Iterable[int]], Mapping[int, str]]
@@ -65,7 +60,7 @@ def find_forget_requests(text: str) -> tuple[tuple[str, str], ...]:
 
 def _asked_in(sentence: str) -> re.Match[str] | None:
     """Return the match of a request to forget in a sentence, None if it is none."""
-    asks, never = _patterns()
+    asks, never, _told = _patterns()
     if len(sentence) > LONGEST_REQUEST:
         return None
     asked = asks.match(sentence.replace(":", " ", 1))
@@ -73,17 +68,17 @@ def _asked_in(sentence: str) -> re.Match[str] | None:
 
 
 def _terms(request: str) -> list[Term]:
-    return [one for one in terms_of(_PAST_WORDS.sub("", request)) if one.kind != "common"]
+    return [one for one in terms_of(_patterns()[2].sub("", request)) if one.kind != "common"]
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the pattern of requests, and that of sentences which are none."""
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of requests, of sentences that are none, and of words for any subject."""
     text = resources.files(__package__).joinpath("forget_requests.toml").read_text("utf-8")
     tables = tomllib.loads(text.replace("{}", _SUBJECT))
-    never, *asks = ["|".join(several) for several in tables.values()]
+    never, told, *asks = ["|".join(several) for several in tables.values()]
     asked = rf"[\s*_#…¡¿-]*(?:{'|'.join(asks)})"
-    return re.compile(asked, re.IGNORECASE), re.compile(never, re.IGNORECASE)
+    return tuple([re.compile(one, re.IGNORECASE) for one in (asked, never, told)])
 
 
 def find_meant(index: Index, request: str, read: Read) -> Meant:

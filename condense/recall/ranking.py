@@ -8,7 +8,7 @@ the engine alone, an index in memory is enough.
 import bisect
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, count
 from typing import TYPE_CHECKING, Protocol
@@ -17,10 +17,12 @@ from condense.messages import Message
 from condense.recall.passages import Near, Passage, cut, embedded_passages
 from condense.recall.speakers import Part, parts_of
 from condense.recall.words import (
+    LONGEST,
     MARKS,
     Term,
     asking_words,
     fold,
+    is_small_talk,
     respelled,
     terms_in,
     terms_of,
@@ -114,10 +116,22 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     return [_place(one, terms, index) for one in told]
 
 
+def with_subject(question: str, before: Callable[[], str]) -> str:
+    """Return a question that says little with the words before it, which may name its subject.
+
+    Small talk, and what asks nothing, is returned as it is.
+    """
+    if len(question) > LONGEST or not _has_asking(question):
+        return question
+    telling = _weight(terms := _telling(terms_of(question)))
+    is_short = telling < _TOLD_WORDS and (terms or not is_small_talk(question))
+    return f"{question}\n{before()}".strip() if is_short else question
+
+
 def _place(passage: Passage, terms: Sequence[Term], index: Index) -> Passage:
     """Return a passage with the ``asked`` terms near its place; an outdated file has fit 0."""
     near = passage.text[max(0, passage.at - NEAR) : passage.at + NEAR]
-    telling = [term for term in terms if term.kind != "common"]
+    telling = _telling(terms)
     found = [term.text for term in terms_in(telling, near)]
     twos = map(" ".join, combinations(sorted(found), max(1, min(2, len(telling) - 1))))
     asked = frozenset(twos if len(found) >= ABOUT * len(telling) else ())
@@ -130,14 +144,22 @@ def _asks(question: str, terms: Sequence[Term], passages: Sequence["_Piece"]) ->
 
     A question mark makes one enough. A few need an asking word, or two of them in a passage.
     """
-    telling = [term for term in terms if term.kind != "common"]
+    telling = _telling(terms)
     if any(mark in question for mark in MARKS):
         return bool(telling)
     if not _TOLD_WORDS <= _weight(telling) < _MANY_WORDS:
         return _weight(telling) >= _MANY_WORDS
-    return bool(asking_words().search(fold(question))) or any(
+    return _has_asking(question) or any(
         _weight(terms_in(telling, one.folded)) >= _TOLD_WORDS for one in passages
     )
+
+
+def _has_asking(text: str) -> bool:
+    return any(mark in text for mark in MARKS) or bool(asking_words().search(fold(text)))
+
+
+def _telling(terms: Iterable[Term]) -> list[Term]:
+    return [term for term in terms if term.kind != "common"]
 
 
 def _weight(terms: Iterable[Term]) -> float:

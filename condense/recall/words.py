@@ -80,6 +80,14 @@ def _small_talk() -> tuple[frozenset[str], tuple[str, ...]]:
     return frozenset(words).difference([f"{one}-" for one in stems]), stems
 
 
+def is_small_talk(text: str) -> bool:
+    """Return True if a text has a word of small talk."""
+    small, stems = _small_talk()
+    words = _RUN.findall(folded := fold(unicodedata.normalize("NFC", text)))
+    within = [one for one in (*small, *stems) if one in folded and is_unspaced(one[0])]
+    return bool(within) or any(one in small or one.startswith(stems) for one in words)
+
+
 @cache
 def asking_words() -> re.Pattern[str]:
     """Return a pattern for the words that ask, or ask to forget, in folded text."""

@@ -4,11 +4,12 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from condense.history.boundaries import pair_calls
 from condense.messages import BESIDE, Message
 from condense.recall.passages import MOST_PASSAGES, Passage, recalled_block, token_limit
-from condense.recall.ranking import MemoryRecall
+from condense.recall.ranking import MemoryRecall, with_subject
 from tests.evaluation.contents import actions_in, leaves, result_text, said_in, text_of
 from tests.evaluation.figures import NEXT, Shown, flat, wants_of
 from tests.evaluation.questions import COUNTER, Search
@@ -53,7 +54,9 @@ async def recall_for_agents(
             for at in range(step.cut.at, end):
                 if not (said := said_in(one.messages[at])):
                     continue
-                passages = find(said, MOST_PASSAGES)
+                earlier = (said_in(message) for message in reversed(one.messages[:at]))
+                asked = with_subject(said, partial(next, filter(None, earlier), ""))
+                passages = find(asked, MOST_PASSAGES)
                 block = recalled_block(passages, counter=COUNTER, limit=token_limit(WINDOW))
                 text = block.text if block else ""
                 seen = Shown(text_of(one.messages[step.cut.at : at + 1]))

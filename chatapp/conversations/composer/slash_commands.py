@@ -16,6 +16,7 @@ from chatapp.conversations.composer.mentions import added_by, missing_in
 from chatapp.conversations.context.sizes import COUNTER
 from chatapp.conversations.conversations import check_message, start_conversation
 from chatapp.conversations.embedding.vectors import embed_question
+from chatapp.conversations.toolbox.history_search import with_subject
 from chatapp.conversations.toolbox.toolbox import folder_of, workspace_of
 from chatapp.models import Conversation
 from chatapp.models.database import reading
@@ -89,8 +90,10 @@ def saved_commands(owner: User) -> dict[str, SlashCommand]:
     return {row.name: read_command(row.name, row.text) for row in rows}
 
 
-async def expand(conversation: Conversation, text: str, *, strict: bool) -> Expansion:
-    """Return the blocks for the command and the paths in a message.
+async def expand(
+    conversation: Conversation, text: str, *, strict: bool, replaces: int | None = None
+) -> Expansion:
+    """Return the blocks for the command and the paths in a message, which may replace another.
 
     An unclear command or path is text, or raises Unclear if ``strict``. Raises Refused if the
     message is too long.
@@ -107,7 +110,8 @@ async def expand(conversation: Conversation, text: str, *, strict: bool) -> Expa
         lambda: (sum(map(COUNTER.count, contents)), condense.find_forget_requests(text)),
     )
     if conversation.has_meanings or forgets:
-        await embed_question(conversation.pk, text, unasked=True)
+        asked = text if forgets else await reading(with_subject)(conversation, text, replaces)
+        await embed_question(conversation.pk, asked, unasked=True)
     return Expansion(text, tuple(blocks), tokens)
 
 

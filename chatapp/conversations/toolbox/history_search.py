@@ -12,7 +12,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent.errors import ToolError
 from chatapp.conversations.embedding.vectors import embed_question, find_nearest
-from chatapp.models import Message, message_index, message_store
+from chatapp.models import Conversation, Message, message_index, message_store
 from chatapp.models.database import execute, reading
 from chatapp.models.errors import IndexDamaged
 from chatapp.project.search import Query
@@ -133,6 +133,17 @@ class StoredRecall:
                 self._said_at[one.id] = row.created_at
                 said.append(condense.SearchedMessage(one.id, one.seq, parts, row.pk))
         return said
+
+
+def with_subject(conversation: Conversation, text: str, end: int | None = None) -> str:
+    """Return a new question that says little with the user's message before it, or before a seq."""
+
+    def before() -> str:
+        said = conversation.messages.in_force().questions().said()
+        row = (said.filter(seq__lt=end) if end else said).newest()
+        return message_store.to_engine(row).words if row else ""
+
+    return condense.with_subject(text, before)
 
 
 def search(

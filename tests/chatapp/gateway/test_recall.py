@@ -63,3 +63,13 @@ async def test_what_a_request_shows_is_not_recalled(standin: Standin, alice: Use
     await agent.say(f"Before we go on: {FACT}", Reply("I know."))
     await agent.say(ASKS, Reply("In Lübeck."))
     assert "<recalled>" not in str(agent.requests[-1])
+
+
+async def test_a_question_that_says_little_is_asked_with_the_message_before(
+    standin: Standin, alice: User
+) -> None:
+    """That of the user, as it stands in the program's history."""
+    agent = await with_lost_fact(Claude, standin, alice)
+    await agent.say("Ottokar.", Reply("What about him?"))
+    await agent.say("And whose is he?", Reply("Ours."))
+    assert FACT in str(agent.requests[-1][-1])

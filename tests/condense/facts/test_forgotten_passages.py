@@ -1,7 +1,10 @@
+# ruff: noqa: RUF001 - words of many scripts
 """Messages are read without what is forgotten of them, wherever in them it stands."""
 
 import tomllib
 from pathlib import Path
+
+import pytest
 
 import condense
 from condense.facts.ledger import render
@@ -91,3 +94,29 @@ def test_what_shares_a_lesser_part_of_the_words_is_not_forgotten() -> None:
             texts = dict(enumerate(said))
             found = condense.find_meant(index, subject, lambda _numbers, texts=texts: texts)
             assert found == ({1: [meant]} if meant in said and meant else {}), way
+
+
+@pytest.mark.parametrize(
+    ("said", "request_"),
+    [
+        ("Lena is ill.", "Please forget whatever I mentioned about Lena."),
+        ("Lena ist krank.", "Bitte vergiss alles, was ich über Lena gesagt habe."),
+        ("Lena est malade.", "Oublie ce que j'ai dit sur Lena."),
+        ("Lena está enferma.", "Olvida lo que dije de Lena."),
+        ("Lena è malata.", "Dimentica quello che ho detto di Lena."),
+        ("A Lena está doente.", "Esqueça o que eu disse sobre a Lena."),
+        ("Лена больна.", "Забудь, что я говорила о Лене."),
+        ("レナは病気です。", "レナについて話したことは忘れてください。"),
+        ("莱娜生病了。", "忘掉我说的关于莱娜的事"),
+        ("레나는 아파요.", "레나에 대해 말한 것은 잊어 주세요."),
+        ("لينا مريضة", "انس ما قلته عن لينا"),
+        ("लीना बीमार है।", "लीना के बारे में जो कहा वह भूल जाओ"),
+        ("Lena hasta.", "Lena hakkında söylediklerimi unut."),
+    ],
+)
+def test_that_something_was_said_is_no_part_of_what_is_meant(said: str, request_: str) -> None:
+    """A sentence on it has no word for it."""
+    texts = {0: said, 1: "It rains."}
+    index = condense.MemoryRecall([condense.Message("user", one) for one in texts.values()])
+    ((what, _sentence),) = condense.find_forget_requests(request_)
+    assert condense.find_meant(index, what, lambda _numbers: texts) == {0: [said]}

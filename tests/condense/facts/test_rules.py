@@ -14,12 +14,16 @@ from tests.condense.sessions import Session
 
 RULES = {
     "en": ["Never touch the port 8080.", "Please don't use emojis", "No footnotes",
-           "You should use tabs", "Use British spelling in all texts.", "Keep answers short"],
-    "de": ["Beträge niemals in Prozent", "Bitte nicht vor 19 Uhr anrufen."],
-    "fr": ["Ne jamais pousser sur main"], "es": ["Siempre escribe en español."],
+           "You should use tabs", "Use British spelling in all texts.", "Keep answers short",
+           "Commas are fine again from here on.", "For this chapter only, write in prose."],
+    "de": ["Beträge niemals in Prozent", "Bitte nicht vor 19 Uhr anrufen.",
+           "Emojis sind ab jetzt wieder erlaubt.", "Nur für dieses Kapitel: schreib in Reimen."],
+    "fr": ["Ne jamais pousser sur main", "Tu n'es plus obligé de répondre en une phrase."],
+    "es": ["Siempre escribe en español.", "Ya puedes usar emojis otra vez."],
     "pt": ["Nunca altere o arquivo."], "it": ["Scrivi sempre in italiano."],
     "ru": ["Никогда не меняй порт."], "tr": ["Asla portu değiştirme."],
-    "zh": ["端口8080不能改"], "ja": ["昼間は電話を使わないでください"],
+    "zh": ["端口8080不能改"],
+    "ja": ["昼間は電話を使わないでください", "もう敬語でなくていいです。"],
     "ko": ["포트를 절대 바꾸지 마세요"],
     "ar": ["لا يجوز تغيير المنفذ"], "hi": ["पोर्ट कभी नहीं बदलना"],
 }  # fmt: skip
@@ -38,7 +42,8 @@ def test_a_rule_is_told_by_the_words_of_its_language(language: str, rule: str) -
 REPORTED = {
     "en": ("My boss always says never to use tabs.", "As I said, never use tabs."),
     "en, kept saying": ("He kept telling us to never use tabs.", "We keep calm, never use tabs."),
-    "en, read": ("The sign reads: never use tabs.", "Never read the script aloud."),
+    "en, read": ("The sign reads: never use tabs.\n", "Never read the script aloud."),
+    "en, a text": ("The tweet said I must never lie.", "My doctor said I must never smoke."),
     "en, convinced": ("Ada is convinced that tabs must never be used.", "Never be convinced."),
     "de, warned": ("Oma warnte immer, man dürfe nie lügen.", "Warne mich immer vor Fristen."),
     "de, opinion": (
@@ -75,6 +80,7 @@ def test_a_rule_that_is_only_reported_is_none(language: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "The weather is fine again.",
         "I don't like it", "Should we always do that?", "It never works", "They always meet there.",
         "My sister says we don't need that", "Use Math.sin(x)?", "Sin City", "Open Sans", "3. Mai",
         "word " * 60 + "never", "Well. " * 9_000 + "You must never go.",
@@ -179,6 +185,11 @@ OTHERS = {
     "output": "the log says:\n{}",
     "quoted": "The sign reads \u201cStop. {} Go.\u201d",
     "said": "The coach told me: {}",
+    "said at length": "My story: The captain shouted: Halt! {}",
+    "said in German": "Der Hauptmann rief: Halt! {}",
+    "said in Chinese": "\u5c0f\u8bf4\u91cc\u5c06\u519b\u8bf4\uff1a\u7ad9\u4f4f\u3002{}",
+    "said in Arabic": "\u0642\u0627\u0644 \u0627\u0644\u0645\u0644\u0643: \u0642\u0641. {}",
+    "shown": "Voici le mot de ma tante : Bonjour. {}",
     "supposed": "Suppose I said it: {}",
     "in French": "Que penses-tu de ce message ?\n\n{}",
     "in Russian": "\u0421\u043e\u0441\u0435\u0434 \u043d\u0430\u043f\u0438\u0441\u0430\u043b:\n{}",
@@ -194,6 +205,8 @@ OTHERS = {
 }
 OWN = (
     "As I said: {}",
+    "Ada said: Hi. Bye.\n{}",
+    "For all that you write: {}",
     "Here are my guidelines:\n{}",
     "From: Berlin\nTo: Rome\n{}",
     "My day:\n8:00 gym\n9:00 work\n{}",

@@ -3,7 +3,7 @@
 
 import pytest
 
-from condense import CharacterCounter, MemoryRecall, Message, recalled_block
+from condense import CharacterCounter, MemoryRecall, Message, recalled_block, with_subject
 from tests.condense.dialogues import numbered
 
 SMALL_TALK = {
@@ -18,7 +18,7 @@ SMALL_TALK = {
     "ko": "정말 고마워요, 도움이 됐어요.|좋은 저녁이에요!|잘했어요, 계속하세요.|알겠습니다, 이해했어요.|아직 거기 있어요?|안녕, 잘 지냈어?",
     "hi": "बहुत बहुत धन्यवाद, इससे मदद मिली।|शुभ संध्या!|अच्छा काम, ऐसे ही करते रहो।|ठीक है, समझ गया।|आज आप कैसे हैं?|आपका दिन शुभ हो।",
     "ar": "شكرا جزيلا، هذا يساعدني كثيرا.|مساء الخير!|عمل جيد، استمر هكذا.|حسنا، فهمت.|كيف حالك اليوم؟|أتمنى لك يوما سعيدا.|لحظة واحدة، سأعود حالا.",
-    "it": "Grazie mille, mi aiuta molto.|Buonasera!|Ciao di nuovo!|Grazie, va bene così.|Andiamo avanti?|Ahah, bellissimo.",
+    "it": "Grazie mille, mi aiuta molto.|Come stai?|Buonasera!|Ciao di nuovo!|Grazie, va bene così.|Andiamo avanti?|Ahah, bellissimo.",
     "th": "ขอบคุณมาก เยี่ยมเลย|สวัสดี สบายดีไหม|โอเค ไปต่อได้เลย",
 }
 ASKS = {
@@ -69,6 +69,8 @@ def test_words_that_were_never_said_together_recall_nothing(said: str, recalls: 
 @pytest.mark.parametrize("language", SMALL_TALK)
 def test_small_talk_recalls_nothing_and_a_question_does(language: str) -> None:
     """Though all its words were said before."""
+    for said in SMALL_TALK[language].split("|"):
+        assert with_subject(said, lambda: "Where does Anna live?") == said
     for said, recalls in ((SMALL_TALK[language], False), (ASKS[language], True)):
         search = MemoryRecall(numbered([Message("user", one) for one in [said, *said.split("|")]]))
         blocks = {
@@ -76,3 +78,25 @@ def test_small_talk_recalls_nothing_and_a_question_does(language: str) -> None:
             for one in said.split("|")
         }
         assert [one for one, block in blocks.items() if bool(block) != recalls] == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "And the other one?",
+        "tell me her age",
+        "Und der andere?",
+        "Et le sien ?",
+        "¿Cuánto nos debe?",
+        "А у неё?",
+        "那另一个呢？",
+        "じゃあ、彼女は？",
+        "والآخر؟",
+        "और उसका?",
+    ],
+)
+def test_a_question_that_says_little_is_asked_with_the_words_before_it(question: str) -> None:
+    """One that names its subject needs none, and neither does what asks nothing."""
+    assert with_subject(question, lambda: "Anna paints boats.") == f"{question}\nAnna paints boats."
+    for other in ("What did Anna say about the roof of the house?", "The other one"):
+        assert with_subject(other, lambda: "Boats.") == other

@@ -174,6 +174,19 @@ async def test_it_comes_with_a_message_however_that_is_sent(
     assert FACT in recalled(row)
 
 
+def test_a_question_that_says_little_is_asked_with_the_message_before(
+    conversation: Conversation,
+) -> None:
+    """The user's newest, or the one before the message that is edited."""
+    hide(conversation, FACT)
+    assert asked(conversation, "It rains.") == ""
+    assert FACT not in asked(conversation, "And hers?")
+    end(ask(conversation, "Ada."), "What about her?")
+    assert FACT in asked(conversation, "And hers?")
+    assert FACT in asked(conversation, "And his?", replaces=newest(conversation).seq)
+    assert FACT not in asked(conversation, "And theirs?")
+
+
 def test_a_conversation_s_own_switch_goes_before_the_owner_s(conversation: Conversation) -> None:
     """Left open, the settings hold."""
     hide(conversation, FACT)

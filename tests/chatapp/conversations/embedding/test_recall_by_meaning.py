@@ -166,7 +166,7 @@ def test_vectors_are_made_anew(
 async def test_a_message_recalls_what_shares_no_word_with_it(
     alice: User, anthropic_standin: Standin, embeddings: Embeddings
 ) -> None:
-    """Vectors are made after the turn that hides; a question is embedded once."""
+    """Vectors are made after the turn that hides; a question is embedded once, with its subject."""
     await Preferences.objects.filter(owner=alice).aupdate(auto_recall=True)
     conversation = await sync_to_async(converse)(alice, anthropic_standin)
     async with open_page(conversation, alice) as page:
@@ -180,7 +180,7 @@ async def test_a_message_recalls_what_shares_no_word_with_it(
         await page.ask(DOG)
     said = await sync_to_async(newest)(conversation)
     assert SAID[0] in recalled(said)
-    assert embeddings.texts == [DOG]
+    assert embeddings.texts == [f"{DOG}\nWrite a lot."]
 
 
 @pytest.mark.django_db(transaction=True)
