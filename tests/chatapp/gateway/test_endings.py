@@ -248,7 +248,7 @@ MORE = json.dumps(
 
 
 async def test_limits_of_users_hold_here_too(upstream: RawServer, token: str, alice: User) -> None:
-    """A budget that is spent, a token of another scope, and a revoked one."""
+    """A budget that is spent, a key that is lost, a token of another scope, and a revoked one."""
     upstream.script.append(Script([FIRST_HALF, SECOND_HALF]))
     await alice.profiles.aupdate(price_input=100_000)
     assert (await visit("/v1/messages", token, ASKED)).status == 200
@@ -258,6 +258,10 @@ async def test_limits_of_users_hold_here_too(upstream: RawServer, token: str, al
         answer = await visit("/v1/messages", token, MORE)
         assert (answer.status, error_of(answer)) == (403, "permission_error")
         await limited.aupdate(**{name: None})
+    await alice.profiles.aupdate(encrypted_key="of another key")
+    answer = await visit("/v1/messages", token, MORE)
+    assert (answer.status, error_of(answer)) == (403, "permission_error")
+    assert b"secret key. Enter it again." in answer.body
     await ApiToken.objects.aupdate(scope="all")
     assert (await visit("/v1/messages", token, ASKED)).status == 401
     await ApiToken.objects.all().adelete()
