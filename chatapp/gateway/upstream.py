@@ -15,8 +15,6 @@ from yarl import URL
 from chatapp.accounts.accounts import reached_by
 from chatapp.gateway.dialects import Dialect, RefusedRequest
 from chatapp.models import ApiToken, Profile
-from chatapp.models.errors import DecryptionFailed
-from chatapp.project.languages import in_words
 from chatapp.project.network import Guard, proxy_of, tls
 from chatapp.project.sentences import translate as _
 from chatapp.providers import provider_spec
@@ -76,10 +74,7 @@ def find_upstream(token: ApiToken, provider: str, model: str, *, own_key: bool) 
         return Upstream(None, provider_spec(provider).url, None, None)
     if profile is None:
         raise RefusedRequest(404, _("None of your profiles has the model “{model}”.", model=model))
-    try:
-        reached = reached_by(profile)
-    except DecryptionFailed as error:
-        raise RefusedRequest(403, in_words(str(error))) from error
+    reached = reached_by(profile)
     key = reached["api_key"]
     if not (key or own_key) and profile.spec.asks_key(reached["base_url"]):
         raise RefusedRequest(403, _("The profile “{name}” has no key.", name=profile.name))
