@@ -134,9 +134,18 @@ def test_a_taken_port_is_told_before_anything_is_installed() -> None:
     assert make.index("@.ci/port") < make.index("@.ci/install app")
 
 
-def _try_port(port: str) -> str:
+def test_a_missing_python_is_one_sentence(tmp_path: Path) -> None:
+    """With what to install."""
+    for tool in ("dirname", "sort"):
+        (tmp_path / tool).symlink_to(shutil.which(tool) or "")
+    said = _try_port("0", PATH=str(tmp_path), PYTHON="")
+    assert said.startswith("Palimpsest needs Python 3.12 or newer")
+    assert said.count("\n") == 1
+
+
+def _try_port(port: str, **other: str) -> str:
     tried = [str(ROOT / ".ci" / "port")]
-    environment = {"PATH": os.environ["PATH"], "PORT": port, "PYTHON": sys.executable}
+    environment = {"PATH": os.environ["PATH"], "PORT": port, "PYTHON": sys.executable, **other}
     return subprocess.run(
         tried, env=environment, capture_output=True, text=True, check=False
     ).stderr
