@@ -35,6 +35,7 @@ from chatapp.project.garbage import keep_collections_short  # noqa: E402 - needs
 from chatapp.project.languages import choice_of  # noqa: E402 - needs a set-up Django
 from chatapp.providers import load_sdks_when_idle  # noqa: E402 - the same
 from chatapp.records.account_deletions import try_to_look_for_due  # noqa: E402 - the same
+from chatapp.records.maintenance import key_rotation  # noqa: E402 - the same
 from chatapp.records.transfer.import_jobs import start_clearing  # noqa: E402 - the same
 from chatapp.turns.running_turns import running_turns  # noqa: E402 - the same
 from chatapp.web.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django
@@ -116,6 +117,7 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
             looking = asyncio.create_task(try_to_look_for_due())
             keep_collections_short()
             load_sdks_when_idle(await recovering(providers_in_use)())
+            await recovering(key_rotation.warn_of_unreadable)()
             await send({"type": "lifespan.startup.complete"})
             await receive()
             looking.cancel()

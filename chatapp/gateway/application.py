@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 
 from chatapp.accounts.credentials import find_gateway_token
 from chatapp.accounts.rate_limits import GuessLimit, count_request
-from chatapp.agent.errors import SpendingLimitReached
+from chatapp.agent.errors import AgentError
 from chatapp.gateway import chat_completions, messages, responses
 from chatapp.gateway.bodies import check_size, decoded, read_body
 from chatapp.gateway.dialects import Dialect, RefusedRequest
@@ -22,6 +22,7 @@ from chatapp.gateway.sessions import find_known
 from chatapp.gateway.upstream import FAILURES, HOP_BY_HOP, Upstream, find_upstream, keys_in, sent
 from chatapp.models import ApiToken, spending
 from chatapp.models.database import reading
+from chatapp.models.errors import explain_write_error
 from chatapp.operations import errors
 from chatapp.project.languages import in_words, reader_of
 from chatapp.project.middleware import client_address
@@ -74,12 +75,28 @@ async def gateway(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
             return
         body = await _body(receive)
         await _serve(call, body, receive, send)
-    except RefusedRequest as refusal:
-        told = {name: str(value) for name, value in refusal.headers.items() if value}
-        said = call.dialect.refusal(refusal.status, str(refusal))
-        await _answer(send, refusal.status, said, **told)
     except ClientGone:
         pass
+    except Exception as error:  # noqa: BLE001 - it is logged
+        refusal = _refusal_for(error)
+        told = {name: str(value) for name, value in refusal.headers.items() if value}
+        said = call.dialect.refusal(refusal.status, str(refusal))
+        # Servers cut off an answer that has begun.
+        await _answer(send, refusal.status, said, **told)
+
+
+def _refusal_for(error: Exception) -> RefusedRequest:
+    """Return the answer to a failed request; a failure that is no refusal is logged."""
+    match error:
+        case RefusedRequest():
+            return error
+        case errors.LimitReached():
+            said = in_words(str(error))
+            return RefusedRequest(error.status, said, retry_after=error.retry_after)
+        case AgentError() | AddressRefused():
+            return RefusedRequest(403, in_words(str(error)))
+    log.error("the gateway failed to answer", exc_info=error)
+    return RefusedRequest(500, in_words(errors.why_unread(error) or explain_write_error(error)))
 
 
 def _read_call(scope: Mapping[str, Any]) -> IncomingRequest:
@@ -162,15 +179,8 @@ def _admit(call: IncomingRequest) -> ApiToken:
         said = _("Send a token of the gateway, which Settings > Gateway makes.")
         raise RefusedRequest(401, said, www_authenticate="Bearer")
     reader_of(request, found.owner).enter()
-    try:
-        count_request(found.owner)
-        spending.check_spending_by(found.owner)
-    except errors.LimitReached as error:
-        raise RefusedRequest(
-            error.status, in_words(str(error)), retry_after=error.retry_after
-        ) from error
-    except SpendingLimitReached as error:
-        raise RefusedRequest(403, in_words(str(error))) from error
+    count_request(found.owner)
+    spending.check_spending_by(found.owner)
     return found
 
 
@@ -194,13 +204,9 @@ def _admitted(call: IncomingRequest, body: bytes) -> tuple[ApiToken, Upstream]:
 
 
 def _check_budget(request: GatewayRequest) -> None:
-    """Raise Refusal if the budget of the conversation that a request continues is spent."""
-    found = find_known(request)
-    try:
-        if found:
-            spending.check_spending(found.pk)
-    except SpendingLimitReached as error:
-        raise RefusedRequest(403, in_words(str(error))) from error
+    """Raise SpendingLimitReached if the conversation that a request continues has spent it."""
+    if found := find_known(request):
+        spending.check_spending(found.pk)
 
 
 def _models(call: IncomingRequest, name: str) -> bytes:
@@ -251,7 +257,7 @@ async def _pass_on(
             await send({"type": "http.response.body", "body": b""})
     except AddressRefused as error:
         recording.end(str(error))
-        raise RefusedRequest(403, in_words(str(error))) from error
+        raise
     except FAILURES as error:
         log.warning("the gateway's line to a provider broke: %r", error)
         why = why_unreached(error, proxy_of(str(url), upstream.guard))

@@ -3,6 +3,7 @@
 import errno
 import sqlite3
 
+from chatapp.agent.errors import AgentError
 from chatapp.project.installation import PROGRAM
 from condense import noop
 
@@ -11,8 +12,10 @@ class AppendOnly(TypeError):
     """Refuses a change of the record that would leave no trace."""
 
 
-class DecryptionFailed(Exception):
+class DecryptionFailed(AgentError):
     """The stored value was encrypted with another secret key, or is damaged."""
+
+    profile_at_fault = True
 
     def __init__(self) -> None:
         super().__init__(noop("The stored key can't be read with this secret key. Enter it again."))

@@ -8,7 +8,7 @@ LONGEST_MESSAGE = 500_000
 # The order is Django's; WhiteNoise stands early so that static files skip the rest.
 MIDDLEWARE = [
     "chatapp.project.middleware.request_ids",
-    "chatapp.project.middleware.head_as_get",
+    "chatapp.project.middleware.for_monitors",
     "chatapp.project.middleware.client_address",
     "chatapp.project.middleware.permissions_policy",
     "chatapp.project.middleware.files_version",

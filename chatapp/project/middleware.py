@@ -54,12 +54,17 @@ def request_ids(get_response: GetResponse) -> GetResponse:
     return middleware
 
 
-def head_as_get(get_response: GetResponse) -> GetResponse:
-    """Answer HEAD as GET, for monitors and programs that look at links; servers omit the body."""
+def for_monitors(get_response: GetResponse) -> GetResponse:
+    """Answer HEAD as GET, for monitors and programs that look at links; servers omit the body.
+
+    A monitor's address is asked without a session, which would be read from the database.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.method == "HEAD":
             request.method = "GET"
+        if request.path in MONITORING:
+            request.COOKIES.clear()
         return get_response(request)
 
     return middleware

@@ -24,7 +24,7 @@ from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import Turn, TurnRequest
 from chatapp.models.database import writing
-from chatapp.models.errors import DecryptionFailed, explain_write_error
+from chatapp.models.errors import explain_write_error
 from chatapp.operations.background_jobs import enqueue
 from chatapp.operations.errors import Refused
 from chatapp.operations.telemetry import lost_turns
@@ -83,7 +83,7 @@ async def ending_of(work: Awaitable[str | None]) -> Ending:  # noqa: PLR0911 - o
         return Ending(Turn.Status.STOPPED, STOPPED, at_safe_point=True)
     except asyncio.CancelledError:
         return Ending(Turn.Status.STOPPED, STOPPED)
-    except (AgentError, condense.CondenseError, DecryptionFailed, Refused) as error:
+    except (AgentError, condense.CondenseError, Refused) as error:
         return _foreseen(error)
     except (DatabaseError, OSError) as error:
         log.exception("what ran could not be completed")
@@ -104,13 +104,12 @@ def _foreseen(error: Exception) -> Ending:
             return Ending(Turn.Status.SUCCEEDED, STOPPED, str(error), reached_limit=True)
         case CondensingCancelled() | SpendingLimitReached():
             return Ending(Turn.Status.STOPPED, STOPPED, str(error))
-    in_profile = getattr(error, "profile_at_fault", isinstance(error, DecryptionFailed))
     return Ending(
         Turn.Status.FAILED,
         FAILED,
         str(error),
         getattr(error, "details", ""),
-        profile_at_fault=in_profile,
+        profile_at_fault=getattr(error, "profile_at_fault", False),
         on_record=isinstance(error, _ON_RECORD),
     )
 

@@ -1,5 +1,6 @@
 """.ci/install installs once; .ci/browser and .ci/services say what is missing."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -15,7 +16,10 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout whose lock files are empty and whose pip only writes down its calls."""
+    """A checkout whose lock files are empty, and whose pip only writes down its calls.
+
+    Its Python "makes" the virtual environment that is there; "ended" lacks what comes last.
+    """
     (tmp_path / ".ci" / "requirements").mkdir(parents=True)
     for script in ("python", "install", "compile_messages"):
         shutil.copy(ROOT / ".ci" / script, tmp_path / ".ci" / script)
@@ -23,12 +27,16 @@ def checkout(tmp_path: Path) -> Path:
         (tmp_path / ".ci" / "requirements" / f"{lock}.txt").write_text(f"# {lock}\n")
     python = tmp_path / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
-    python.write_text(
-        "#!/bin/sh\n"
-        f'case "$2" in pip) echo "$@" >> "{tmp_path}/calls"; exit "${{PIP_EXIT:-0}}";; esac\n'
-        f'exec "{sys.executable}" "$@"\n'
-    )
-    python.chmod(0o755)
+    commands = {
+        "whole": f'pip) echo "$@" >> "{tmp_path}/calls"; exit "${{PIP_EXIT:-0}}"',
+        "maker": f'venv) exec cp "{tmp_path}/whole" "{python}"',
+        "ended": f'*) exec "{sys.executable}" -S "$@"',
+    }
+    for name, case in commands.items():
+        script = f'#!/bin/sh\ncase "$2" in {case};; esac\nexec "{sys.executable}" "$@"\n'
+        (tmp_path / name).write_text(script)
+        (tmp_path / name).chmod(0o755)
+    shutil.copy(tmp_path / "whole", python)
     return tmp_path
 
 
@@ -36,7 +44,11 @@ def install(checkout: Path, what: str, *, pip_exit: int = 0) -> int:
     """Run the script; returns its exit code."""
     return subprocess.run(
         ["/bin/sh", str(checkout / ".ci" / "install"), what],
-        env={"PATH": "/usr/bin:/bin", "PIP_EXIT": str(pip_exit)},
+        env={
+            "PATH": "/usr/bin:/bin",
+            "PIP_EXIT": str(pip_exit),
+            "PYTHON": str(checkout / "maker"),
+        },
         capture_output=True,
         check=False,
     ).returncode
@@ -50,6 +62,7 @@ def install(checkout: Path, what: str, *, pip_exit: int = 0) -> int:
         (("dev", "app", "scale"), 1),
         (("app", "scale", "app"), 2),
         (("a broken pip", "app"), 2),
+        (("an ended start", "app", "app"), 1),
     ],
     ids=[
         "a second start",
@@ -57,6 +70,7 @@ def install(checkout: Path, what: str, *, pip_exit: int = 0) -> int:
         "dev contains all",
         "scale adds to app",
         "a failure leaves no stamp",
+        "a start that was ended",
     ],
 )
 def test_what_is_installed_is_installed_once(
@@ -68,6 +82,8 @@ def test_what_is_installed_is_installed_once(
             (checkout / ".ci" / "requirements" / "app.txt").write_text("# newer\n")
         elif start == "a broken pip":
             assert install(checkout, "app", pip_exit=1) != 0
+        elif start == "an ended start":
+            shutil.copy(checkout / "ended", checkout / ".venv" / "bin" / "python")
         else:
             assert install(checkout, start) == 0
     asked = (checkout / "calls").read_text().splitlines()
@@ -88,6 +104,24 @@ def test_each_stage_is_a_line_with_its_seconds(checkout: Path) -> None:
     assert re.fullmatch(stages, said)
 
 
+def test_a_start_waits_until_another_has_installed(checkout: Path) -> None:
+    """It finds half of an environment otherwise."""
+    script = checkout / ".ci" / "install"
+    with script.open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        start = subprocess.Popen(
+            ["/bin/sh", str(script), "app"],
+            env={"PATH": "/usr/bin:/bin"},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert start.stderr
+        assert start.stderr.readline() == "Waiting for another start to install …\n"
+        assert not (checkout / "calls").exists()
+    _said, more = start.communicate()
+    assert (start.returncode, more.count("\n")) == (0, 2)
+
+
 def test_a_taken_port_is_told_before_anything_is_installed() -> None:
     """With what can be done; a free one is fine."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -100,9 +134,18 @@ def test_a_taken_port_is_told_before_anything_is_installed() -> None:
     assert make.index("@.ci/port") < make.index("@.ci/install app")
 
 
-def _try_port(port: str) -> str:
+def test_a_missing_python_is_one_sentence(tmp_path: Path) -> None:
+    """With what to install."""
+    for tool in ("dirname", "sort"):
+        (tmp_path / tool).symlink_to(shutil.which(tool) or "")
+    said = _try_port("0", PATH=str(tmp_path), PYTHON="")
+    assert said.startswith("Palimpsest needs Python 3.12 or newer")
+    assert said.count("\n") == 1
+
+
+def _try_port(port: str, **other: str) -> str:
     tried = [str(ROOT / ".ci" / "port")]
-    environment = {"PATH": os.environ["PATH"], "PORT": port, "PYTHON": sys.executable}
+    environment = {"PATH": os.environ["PATH"], "PORT": port, "PYTHON": sys.executable, **other}
     return subprocess.run(
         tried, env=environment, capture_output=True, text=True, check=False
     ).stderr

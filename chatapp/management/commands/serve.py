@@ -35,6 +35,7 @@ from chatapp.project.languages import background
 from chatapp.project.sentences import translate as _
 from chatapp.providers import load_sdks_when_idle
 from chatapp.records.account_deletions import look_for_due
+from chatapp.records.maintenance import key_rotation
 from chatapp.records.transfer.import_jobs import start_clearing
 from chatapp.tools.shell import hide_environment
 from chatapp.turns.running_turns import running_turns
@@ -152,6 +153,7 @@ class Command(BaseCommand):
         loop.call_soon(running_turns.open)
         start_clearing()
         look_for_due()
+        key_rotation.warn_of_unreadable()
         # The port the system gave, which PORT 0 leaves open.
         port = server.listening_addresses[0][1]
         link = reverse("sign_in_with_token", args=[token])

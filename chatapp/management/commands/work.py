@@ -21,6 +21,7 @@ from chatapp.project.languages import background
 from chatapp.project.sentences import translate as _
 from chatapp.providers import load_sdks
 from chatapp.records.account_deletions import try_to_look_for_due
+from chatapp.records.maintenance import key_rotation
 from chatapp.tools.shell import hide_environment
 from chatapp.turns import monitoring
 from chatapp.turns.running_turns import running_turns
@@ -51,6 +52,7 @@ class Command(BaseCommand):
             hide_environment()
         sizes.warm_up()
         load_sdks(accounts.providers_in_use())
+        key_rotation.warn_of_unreadable()
         # This thread asks nothing more.
         connections.close_all()
         new_loop = import_string("uvloop.new_event_loop") if find_spec("uvloop") else None

@@ -1,19 +1,23 @@
 """Key rotation: all stored secrets, encrypted anew with the newest key."""
 
+import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import batched
 from typing import Any
 
 from allauth.mfa.models import Authenticator
 from django.apps import apps
-from django.db import models, transaction
+from django.db import DatabaseError, models, transaction
 
 import condense
 from chatapp.models.errors import DecryptionFailed
 from chatapp.models.fields import EncryptedField, is_encrypted, renew
 
-# Rows that one transaction takes: others write between two.
+log = logging.getLogger(__name__)
+
+# Rows that one transaction takes: others write between two. A start looks at as many.
 ROWS_AT_ONCE = 100
 
 type Column = tuple[type[models.Model], Any]
@@ -44,13 +48,26 @@ def rotate() -> Rotation:
     return done
 
 
-def find_unreadable() -> Iterator[Place]:
-    """Yield the places of secrets that no key opens."""
+def find_unreadable(first: int | None = None) -> Iterator[Place]:
+    """Yield the places of secrets that no key opens, in the first rows or in all."""
     found = Rotation()
     for model, column in encrypted_columns():
-        for row in model._base_manager.iterator(chunk_size=ROWS_AT_ONCE):  # noqa: SLF001 - as above
+        rows = model._base_manager.order_by("pk")[:first]  # noqa: SLF001 - as above
+        for row in rows.iterator(chunk_size=ROWS_AT_ONCE):
             _renewed(row, column, found)
     yield from found.unreadable
+
+
+def warn_of_unreadable() -> None:
+    """Log a warning if no key opens one of the oldest secrets; read few rows for that."""
+    # Other parts say of a damaged database what helps.
+    with suppress(DatabaseError):
+        for place in find_unreadable(ROWS_AT_ONCE):
+            log.warning(
+                "the %(what)s of %(kind)s %(row)s can't be read with this SECRET_KEY: put the "
+                "former key back, or into SECRET_KEY_FALLBACKS",
+                place,
+            )
 
 
 def encrypted_columns() -> Iterator[Column]:

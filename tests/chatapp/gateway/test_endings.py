@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from chatapp.gateway import recording
 from chatapp.gateway.bodies import LARGEST_CLIENT_BODY
 from chatapp.models import ApiToken, Conversation, DraftPiece, ModelCall, Preferences
-from chatapp.models.database import reading
+from chatapp.models.database import execute, reading
 from chatapp.turns.crash_recovery import close_left
 from tests.chatapp.gateway.programs import Answer, Visit, body_of, said_in, talks, visit
 from tests.chatapp.gateway.streams import ASKED, FIRST_HALF, SECOND_HALF
@@ -264,7 +264,7 @@ MORE = json.dumps(
 
 
 async def test_limits_of_users_hold_here_too(upstream: RawServer, token: str, alice: User) -> None:
-    """A budget that is spent, a token of another scope, and a revoked one."""
+    """A budget that is spent, a key that is lost, a token of another scope, and a revoked one."""
     upstream.script.append(Script([FIRST_HALF, SECOND_HALF]))
     await alice.profiles.aupdate(price_input=100_000)
     assert (await visit("/v1/messages", token, ASKED)).status == 200
@@ -274,11 +274,29 @@ async def test_limits_of_users_hold_here_too(upstream: RawServer, token: str, al
         answer = await visit("/v1/messages", token, MORE)
         assert (answer.status, error_of(answer)) == (403, "permission_error")
         await limited.aupdate(**{name: None})
+    await alice.profiles.aupdate(encrypted_key="of another key")
+    answer = await visit("/v1/messages", token, MORE)
+    assert (answer.status, error_of(answer)) == (403, "permission_error")
+    assert b"secret key. Enter it again." in answer.body
     await ApiToken.objects.aupdate(scope="all")
     assert (await visit("/v1/messages", token, ASKED)).status == 401
     await ApiToken.objects.all().adelete()
     assert (await visit("/v1/messages", token, ASKED)).status == 401
     assert upstream.bodies == [ASKED]
+
+
+async def test_a_database_that_can_not_be_read_is_said_in_the_dialects_words(
+    upstream: RawServer, token: str
+) -> None:
+    """A program reads the error of its API, and no page; the next request is answered."""
+    await sync_to_async(execute)("ALTER TABLE chatapp_apitoken RENAME TO away")
+    answers = [await visit(path, token, ASKED) for path in ("/v1/messages", "/v1/responses")]
+    await sync_to_async(execute)("ALTER TABLE away RENAME TO chatapp_apitoken")
+    for answer, kind in zip(answers, ("api_error", "server_error"), strict=True):
+        assert (answer.status, error_of(answer)) == (500, kind)
+        assert b"The server's log says why." in answer.body
+    upstream.script.append(Script([FIRST_HALF, SECOND_HALF]))
+    assert (await visit("/v1/messages", token, ASKED)).status == 200
 
 
 async def test_a_clients_own_credential_is_passed_on_where_the_token_stands_beside_it(

@@ -77,6 +77,8 @@ def remove_database(data: Path) -> None:
 def life(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> Life:
     """The life of a server in a folder where one was started before, until Ctrl+C."""
     data = first_start.copy(tmp_path_factory.mktemp("data"))
+    with closing(sqlite3.connect(data / "palimpsest.sqlite3")) as database, database:
+        database.execute("UPDATE chatapp_profile SET encrypted_key = 'of another key'")
     with serving(data, LOG_FORMAT="json") as (server, link):
         life = Life(server, link)
         with (
@@ -151,8 +153,17 @@ def test_each_line_of_its_log_is_an_object(life: Life) -> None:
     """Where LOG_FORMAT asks for it, Django's own lines as well."""
     lines = [json.loads(one) for one in life.stderr.splitlines()]
     request = life.answers[2].headers["X-Request-ID"]
-    (found,) = [one["message"] for one in lines if one["request"] == request]
+    (found,) = [one["message"] for one in lines if one.get("request") == request]
     assert found == "Not Found: /sign-in/…/def/"
+
+
+def test_a_start_names_a_secret_that_its_key_does_not_open(life: Life) -> None:
+    """Before somebody needs it: the former key may still be in a copy."""
+    said = [json.loads(one)["message"] for one in life.stderr.splitlines()]
+    assert said[0] == (
+        "the key of profile 1 can't be read with this SECRET_KEY: put the former key back, or into "
+        "SECRET_KEY_FALLBACKS"
+    )
 
 
 def answered(size: int, content: BinaryIO | None = None) -> bytes:

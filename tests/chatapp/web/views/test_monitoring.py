@@ -114,16 +114,18 @@ async def test_what_happens_is_counted_and_nobody_is_named(
     assert (after["running_turns",], after["watchers",]) == (0, 0)
 
 
-def answer(address: str) -> tuple[int, str]:
+def answer(address: str, browser: Client | None = None) -> tuple[int, str]:
     """Return status and text, in English whatever language is asked for."""
-    found = Client(headers={"Accept-Language": "de"}).get(address)
+    found = (browser or Client(headers={"Accept-Language": "de"})).get(address)
     assert found["Content-Language"] == "en"
     return found.status_code, found.text
 
 
 @pytest.mark.parametrize("address", ["/healthz", "/readyz"])
-def test_without_its_database_it_is_neither(db: None, address: str) -> None:
+def test_without_its_database_it_is_neither(browser: Client, address: str) -> None:
     """Without a trace, which would tell strangers where it lies; with it, it says "ok".
+
+    Somebody who is signed in reads the same.
 
     A new start brings back no server of databases: while that is away, a process lives.
     """
@@ -135,7 +137,9 @@ def test_without_its_database_it_is_neither(db: None, address: str) -> None:
 
     lives = address == "/healthz" and connection.vendor == "postgresql"
     with connection.execute_wrapper(fail):
-        assert answer(address) == ((200, "ok") if lives else (503, "The database can't be read."))
+        for who in (None, browser):
+            said = answer(address, who)
+            assert said == ((200, "ok") if lives else (503, "The database can't be read."))
 
 
 def test_where_no_turn_can_begin_it_is_alive_and_not_ready(
