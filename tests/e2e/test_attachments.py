@@ -57,7 +57,11 @@ def test_what_is_picked_goes_with_the_message(open_chat: OpenChat, standin: Stan
     chat = open_chat()
     standin.then(Reply("A picture and a program."), Reply("Still both."))
     late: list[Route] = []
-    chat.page.route("**/attachments/new/", late.append, times=1)
+
+    def hold(route: Route) -> None:
+        late.append(route)
+
+    chat.page.route("**/attachments/new/", hold, times=1)
     pick(chat, PHOTO, SOURCE)
     expect(chat.page.get_by_text("Attaching photo.png…")).to_be_visible()
     # A page that is left would lose what is still on its way.
