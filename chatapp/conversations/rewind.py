@@ -6,6 +6,7 @@ Each function is idempotent: to repeat a request changes nothing, and is no refu
 import logging
 import uuid
 
+from chatapp.agent.annotated_blocks import forgotten_by
 from chatapp.conversations.files.checkpoints import Change, Checkpoints
 from chatapp.conversations.locks import lock, refuse_while_running
 from chatapp.conversations.toolbox.toolbox import workspace_of
@@ -20,6 +21,13 @@ log = logging.getLogger(__name__)
 def preview_rewind(*, conversation: Conversation, first_hidden_seq: int) -> Rewind:
     """Return an unsaved rewind, with the counts of the messages that it would hide."""
     return Rewind(**hidden_messages.rewindable(conversation.pk, first_hidden_seq).count_seen())
+
+
+def remembers(*, conversation: Conversation, first_hidden_seq: int) -> bool:
+    """Return True if a rewind would restore forgotten passages."""
+    hidden = hidden_messages.rewindable(conversation.pk, first_hidden_seq)
+    asking = hidden.exclude(forgotten=None).iterator()
+    return any(any(forgotten_by(row.content)) for row in asking)
 
 
 def files_to_bring_back(

@@ -122,6 +122,8 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
     def totals(self) -> dict[str, Any]:
         """Return cost in USD, tokens saved by attempts in force, and ``outcomes``: their counts.
 
+        The cost is None if that of no attempt is known.
+
         And ``saved_by``: the tokens saved by the name of the profile that has to read less.
         """
         in_force = Q(status=Condensation.Status.SUCCEEDED, message__rewind_parent=None)
@@ -130,7 +132,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
             "attempts": models.Count("pk"),
             "in_force": models.Count("pk", filter=in_force),
             "cost_unknown": models.Count("pk", filter=Q(spent=None)),
-            "cost": models.Sum("spent", default=Decimal(0)),
+            "cost": models.Sum("spent"),
             "cost_guesses": models.Count(
                 "pk", filter=Q(total_measured=False) | Q(total_measured=None, cost_measured=False)
             ),
@@ -139,7 +141,9 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         # One look at the rows: of a hundred thousand, each takes its time.
         columns = self.order_by().annotate(spent=SPENT).values("kind", "status", "profile_name")
         kinds: list[Any] = [*columns.annotate(**sums)]
-        totals = {name: sum(one[name] for one in kinds) for name in sums}
+        totals = {name: sum(one[name] or 0 for one in kinds) for name in sums}
+        if totals["attempts"] == totals["cost_unknown"]:
+            totals["cost"] = None
         counts, saved_by = Counter[Condensation.Outcome](), Counter[str]()
         for one in kinds:
             counts[Condensation.Outcome.of(one["kind"], one["status"])] += one["attempts"]

@@ -97,8 +97,8 @@ register.filter("upright", condense.upright)
 
 
 class _KeptNode(template.Node):
-    def __init__(self, nodes: template.NodeList, values: dict[str, FilterExpression]) -> None:
-        self.nodes, self.values = nodes, values
+    def __init__(self, nodelist: template.NodeList, values: dict[str, FilterExpression]) -> None:
+        self.nodelist, self.values = nodelist, values
         self.made: dict[Any, str] = {}
 
     def render(self, context: Context) -> SafeString:
@@ -108,7 +108,7 @@ class _KeptNode(template.Node):
         key = (get_language(), *[one for name, one in values.items() if name not in fills])
         if (text := self.made.get(key)) is None:
             places = {name: _PLACES[type(one)] for name, one in fills.items()}
-            text = self.made[key] = self.nodes.render(context.new(values | places))
+            text = self.made[key] = self.nodelist.render(context.new(values | places))
         for one in fills.values():
             text = text.replace(str(_PLACES[type(one)]), str(one))
         return mark_safe(text)  # noqa: S308 - a template's, and numbers
@@ -126,9 +126,9 @@ def kept(parser: Parser, token: Token) -> _KeptNode:
     put in each time: most of a row is the same for all messages.
     """
     values = token_kwargs(token.split_contents()[1:], parser)
-    nodes = parser.parse(("endkept",))
+    nodelist = parser.parse(("endkept",))
     parser.delete_first_token()
-    return _KeptNode(nodes, values)
+    return _KeptNode(nodelist, values)
 
 
 @register.simple_tag

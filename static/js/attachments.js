@@ -29,6 +29,9 @@ export class Attachments {
     this.#startDropping();
     box.addEventListener("paste", (event) => this.#pasted(event));
     this.#list.addEventListener("click", ({ target }) => this.#clicked(target));
+    addEventListener("beforeunload", (event) => {
+      if (this.#uploads) event.preventDefault();
+    });
   }
 
   /** The ids of what is attached, in order. */
@@ -81,12 +84,11 @@ export class Attachments {
   #startPicker() {
     const picker = document.getElementById("picker");
     document.getElementById("attach").addEventListener("click", () => picker.click());
-    picker.addEventListener("change", async () => {
-      const files = [...picker.files];
+    picker.addEventListener("change", () => {
+      this.add([...picker.files]);
       // The same file can be chosen again.
       picker.value = "";
       this.#box.focus();
-      await this.add(files);
     });
   }
 

@@ -1,14 +1,13 @@
 // Dialogs: opened by buttons or filled by htmx; the browser returns the focus when they close.
 const filled = document.getElementById("dialog");
 
-/** Open a dialog; where what opened it is gone when it closes, "opener-gone" tells whoever drew it. */
+/** Open a dialog; where what opened it can't have the focus as it closes, "opener-gone" tells whoever drew it. */
 function open(dialog) {
   const opener = document.activeElement;
   dialog.showModal();
   const closed = () => {
-    const focused = document.activeElement;
-    const isLost = focused === document.body || dialog.contains(focused);
-    if (isLost && !opener.isConnected) document.dispatchEvent(new CustomEvent("opener-gone", { detail: opener }));
+    const { activeElement: now, body } = document;
+    if (now === body || dialog.contains(now)) document.dispatchEvent(new CustomEvent("opener-gone", { detail: opener }));
   };
   dialog.addEventListener("close", closed, { once: true });
 }

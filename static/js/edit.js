@@ -56,7 +56,7 @@ export class Editing {
     const foot = make(
       "div",
       { className: "edit-foot" },
-      make("span", { className: "hint" }, text("startsVersion")),
+      make("span", { className: "hint" }, text(document.querySelector(`#${row.id} ~ .row .forgot`) ? "startsRemembering" : "startsVersion")),
       makeButton("button", text("cancel"), () => this.cancel()),
       makeButton("button primary", text("send"), () => this.#save(area)),
     );

@@ -34,7 +34,8 @@ function close() {
   const [row] = chosen();
   bar.replaceChildren();
   mark();
-  (row?.querySelector(".actions-open, .actions button") ?? document.querySelector("#text"))?.focus();
+  const shown = [...(row?.querySelectorAll(".message-foot button") ?? [])].find((one) => one.checkVisibility());
+  (shown ?? document.getElementById("message")).focus();
 }
 
 function open() {

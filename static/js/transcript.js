@@ -240,12 +240,13 @@ export class Transcript {
   /** Focus what its row has in place of `old`, or the row; the composer where that is gone, too. */
   #focus(old) {
     const row = document.getElementById(old.closest(".row")?.id);
-    const names = ["tagName", "textContent", "ariaLabel"];
     const controls = [...(row?.querySelectorAll("a, button, summary") ?? [])];
-    const same = old.isConnected ? old : controls.find((one) => names.every((name) => one[name] === old[name]));
-    same?.focus({ preventScroll: true });
-    if (!same || document.activeElement !== same) row?.focus({ preventScroll: true });
-    if (!row?.contains(document.activeElement)) document.getElementById("message").focus({ preventScroll: true });
+    const same = controls.find((one) => one.textContent === old.textContent && one.ariaLabel === old.ariaLabel);
+    if (row) row.tabIndex = -1;
+    for (const one of [old, same, row, document.getElementById("message")]) {
+      one?.focus({ preventScroll: true });
+      if (document.activeElement === one) return;
+    }
   }
 
   /** Lay every row out in full for two frames: the browser then remembers their heights. */

@@ -3,7 +3,7 @@
 import base64
 from pathlib import Path
 
-from playwright.sync_api import FilePayload, Locator, expect
+from playwright.sync_api import FilePayload, Locator, Route, expect
 
 from tests.chatapp.pictures import make_png
 from tests.e2e.chat import Chat, texts
@@ -56,7 +56,20 @@ def test_what_is_picked_goes_with_the_message(open_chat: OpenChat, standin: Stan
     """Chips first, over a reload too; then a picture and a file that unfolds in the transcript."""
     chat = open_chat()
     standin.then(Reply("A picture and a program."), Reply("Still both."))
+    late: list[Route] = []
+
+    def hold(route: Route) -> None:
+        late.append(route)
+
+    chat.page.route("**/attachments/new/", hold, times=1)
     pick(chat, PHOTO, SOURCE)
+    expect(chat.page.get_by_text("Attaching photo.png…")).to_be_visible()
+    # A page that is left would lose what is still on its way.
+    with chat.page.expect_event("dialog") as asked:
+        chat.page.evaluate("setTimeout(() => location.reload())")
+    assert asked.value.type == "beforeunload"
+    asked.value.dismiss()
+    late[0].continue_()
     expect(chips(chat)).to_have_count(2)
     expect(chips(chat).first).to_contain_text("photo.png")
     expect(chips(chat).first.locator("img")).to_have_js_property("naturalWidth", 640)

@@ -22,6 +22,8 @@ def test_a_passage_and_a_rule_are_pinned_and_listed(open_chat: OpenChat, standin
     mark = asked.get_by_text("Pinned: the model keeps this word for word")
     chat.act(asked, "Pin")
     expect(mark).to_be_visible()
+    # The row that was drawn anew has the focus, and the next key goes on there.
+    expect(asked).to_be_focused()
     chat.act(asked, "Unpin")
     expect(mark).to_have_count(0)
     said = chat.rows("Agent").locator(".prose p")
@@ -51,7 +53,10 @@ def test_a_passage_and_a_rule_are_pinned_and_listed(open_chat: OpenChat, standin
 def test_what_is_forgotten_leaves_the_name_of_its_conversation(
     open_chat: OpenChat, standin: Standin
 ) -> None:
-    """In every tab at once: above the chat, on the tab and in the list."""
+    """In every tab at once: above the chat, on the tab and in the list.
+
+    To go back to before that says in advance that it is read again, and afterwards.
+    """
     chat = open_chat()
     standin.then(Reply("Noted."), Reply("As you wish."))
     chat.ask("The gate opens with 4711.")
@@ -62,3 +67,11 @@ def test_what_is_forgotten_leaves_the_name_of_its_conversation(
         expect(page.get_by_role("heading", level=1)).not_to_contain_text("4711")
         expect(page).not_to_have_title(re.compile("4711"))
         expect(page.get_by_role("group", name="Latest conversations")).not_to_contain_text("4711")
+    chat.act(chat.rows("You").first, "Rewind to before this")
+    told = "The model reads again what you had it forget since."
+    expect(chat.page.get_by_role("dialog")).to_contain_text(told)
+    chat.button("Rewind").click()
+    expect(chat.rows("Rewound")).to_contain_text(told)
+    chat.button("Undo rewind").click()
+    chat.act(chat.rows("You").first, "Edit")
+    expect(chat.page.get_by_text(f"Starts a new version. {told}")).to_be_visible()

@@ -149,6 +149,10 @@ def test_a_part_is_condensed_undone_redone_written_again_and_forked(
     expect(dialog.locator("#range-line")).to_have_text(
         re.compile(r"^2 messages · ≈ [\d,]+ → ≈ 250 tokens · ≈ \$0\.\d+$")
     )
+    chat.page.keyboard.press("Escape")
+    expect(chat.rows("You").nth(1).get_by_role("button", name="Copy")).to_be_focused()
+    chat.act(chat.rows("You").nth(1), "More actions")
+    chat.button("Condense from here to …").click()
     pick_ends(chat, dialog)
     chat.act(chat.rows("You").nth(1), "More actions")
     chat.button("Condense from here to …").click()

@@ -162,9 +162,10 @@ def test_another_word_than_the_glossarys_is_found() -> None:
 
 
 MARKED = {
-    "templates/one.html": """{% load i18n %}
+    "templates/one.html": """{% load i18n page %}
         {% translate "Half of it: 50 %" %} {{ name|default:_("Nobody") }}
         {% translate "Active" %} {% translate "Active" context "turns" %}
+        {% kept of=name %}{% translate "Kept" %}{% endkept %}
         {% blocktranslate count n=n %}{{ n }} row{% plural %}{{ n }} rows{% endblocktranslate %}""",
     "chatapp/one.py": """_("Done"), ngettext("%s turn", "%s turns", 2), plural("One", "{count}")
 pgettext("event", "Done")""",
@@ -176,7 +177,8 @@ pgettext("event", "Done")""",
 def test_all_that_is_marked_is_collected(tmp_path: Path) -> None:
     """With its plural; apart where it is stored, or the same words have two uses.
 
-    Percent signs are written as Django looks them up.
+    It is collected within any tag that has an end, too. Percent signs are written as Django looks
+    them up.
     """
     for place, text in MARKED.items():
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
@@ -185,6 +187,7 @@ def test_all_that_is_marked_is_collected(tmp_path: Path) -> None:
     assert {(one.id, one.context, one.locations[0][0]) for one in collected} == {
         ("Half of it: 50 %%", None, "templates/one.html"),
         ("Nobody", None, "templates/one.html"),
+        ("Kept", None, "templates/one.html"),
         ("Active", None, "templates/one.html"),
         ("Active", "turns", "templates/one.html"),
         (("%(n)s row", "%(n)s rows"), None, "templates/one.html"),

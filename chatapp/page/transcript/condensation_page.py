@@ -120,10 +120,11 @@ class Net:
     """In USD: the price of the saved tokens in one more request, and the rest after the cost.
 
     ``tokens_unpriced`` are those of profiles without a known price, which count for nothing.
+    ``left`` is None if no cost is known.
     """
 
     worth: Decimal
-    left: Decimal
+    left: Decimal | None
     tokens_unpriced: int
 
 
@@ -139,7 +140,8 @@ def net_of(owner: User, totals: Mapping[str, Any]) -> Net:
         price = prices.get(name)
         worth += tokens * (price or 0)
         unpriced += tokens if price is None else 0
-    return Net(worth, worth - totals["cost"], unpriced)
+    cost = totals["cost"]
+    return Net(worth, None if cost is None else worth - cost, unpriced)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from chatapp.providers.call_errors import is_of_profile
 CHOSEN_MESSAGES, CHOSEN_RESULT = "chosen_messages", "chosen_result"
 FROM_ORIGINALS = "from_originals"
 OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
+KEY_FACTS = "ledger"  # the strategy that asks no model for a summary
 LONGEST_REASON = 60  # characters of one in a line
 # A validator's refusal of a summary, now and in version 0.1.0.
 _REFUSED = (condense.SUMMARY_REFUSED, condense.noop("The summary was rejected: {issue}"))
@@ -125,11 +126,12 @@ class AttemptWords:
 
     @property
     def how(self) -> str:
-        """The change by a person or the failed try that it follows, "" without either."""
+        """The change by a person, the failed try before it, or the lack of a model, if any."""
         if condense.EDITED in self.attempt.notes:
             return _("changed in review")
         if not self.tries:
-            return ""
+            made_alone = self.attempt.message_id and self.attempt.strategy == KEY_FACTS
+            return _("without a model") if made_alone else ""
         made, refused = self.attempt, next((one for one in self.tries if one.refused_for), None)
         why = _("the first attempt failed")
         if refused:

@@ -252,6 +252,12 @@ class RewindRow(RowPlace):
     rows: Sequence["Row"] = ()
     template: ClassVar[str] = "chat/rows/rewind.html"
 
+    @property
+    def remembers(self) -> bool:
+        """True if a request to forget was rewound here, so that its passages are read again."""
+        messages = [one for one in self.rows if isinstance(one, MessageRow)]
+        return any(one.recalled and one.recalled.forgets for one in messages)
+
 
 Row = MessageRow | ContinuedRow | CondensationRow | FailureRow | TurnRow | RewindRow
 

@@ -183,6 +183,7 @@ def preview_rewind(request: UserRequest, conversation: Conversation) -> HttpResp
         "to_seq": to_seq,
         "key": uuid.uuid4(),
         "hides": labels.seen_words(preview),
+        "remembers": rewind_.remembers(conversation=conversation, first_hidden_seq=to_seq),
         "changes": changes,
         "difference": shown,
         "attempt": attempt and get_object_or_404(conversation.condensations, pk=attempt),

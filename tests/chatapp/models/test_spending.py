@@ -118,9 +118,14 @@ def test_what_is_measured_estimated_and_unknown_is_told_apart(conversation: Conv
 
 
 def test_only_what_is_in_force_has_saved_tokens(conversation: Conversation) -> None:
-    """All attempts are paid; the list begins with what saved, or cost, most."""
+    """All attempts are paid, and a sum of unknown costs is unknown.
+
+    The list begins with what saved, or cost, most.
+    """
     for cost, columns in ((1, {}), (2, {"status": "failed"}), (None, {"tokens_after": 1})):
         attempt(conversation, cost=cost, **columns)
+    unknown = Condensation.objects.filter(cost=None)
+    assert (unknown.totals()["cost"], unknown.totals()["cost_unknown"]) == (None, 1)
     totals = Condensation.objects.all().totals()
     assert (totals["attempts"], totals["in_force"], totals["tokens_saved"]) == (3, 2, 16_999)
     assert (totals["cost"], totals["cost_unknown"]) == (3, 1)

@@ -222,7 +222,8 @@ def test_a_failed_attempt_is_told_by_the_row_of_what_replaced_it(
     assert isinstance(row_pages.page(conversation).rows[-1], FailureRow)
     record = record_for(conversation, summarise(conversation))
     made = Condensation.objects.filter(pk=record.pk)
-    made.change(at_seq=failed.at_seq, status=Condensation.Status.RUNNING, message=None)
+    running = {"status": Condensation.Status.RUNNING, "message": None}
+    made.change(at_seq=failed.at_seq, strategy=failed.fell_back_to, **running)
     Condensation.objects.filter(pk=failed.pk).change(made_for=record)
     assert {type(row) for row in row_pages.page(conversation).rows} == {MessageRow}
     made.change(status=Condensation.Status.SUCCEEDED, message=record.message, cost=Decimal(0))
@@ -232,6 +233,10 @@ def test_a_failed_attempt_is_told_by_the_row_of_what_replaced_it(
     why = "summary was refused: It has 1 of 9 sections"
     assert fold.how == f"without a model (the model's {why})"
     assert [(one.attempt, one.reason) for one in fold.tries] == [(failed, f"The model's {why}.")]
+    # For some time after a failure the ledger stands there without a try of its own.
+    Condensation.objects.filter(pk=failed.pk).change(made_for=None)
+    (fold,) = folds_of(conversation)
+    assert (fold.how, fold.briefly) == ("without a model", "without a model")
 
 
 def test_a_failed_attempt_stands_before_the_condensation_that_followed_it(
