@@ -107,7 +107,7 @@ async def test_what_was_read_before_a_crash_is_paid_for(upstream: RawServer, tok
     said = [{"role": "user", "content": "word " * 3_000}]
     one = Visit("/v1/chat/completions", token, body_of(model="gpt-6.1-sol", messages=said))
     await one.answer.wait_for(b"Half a")
-    while not await ModelCall.objects.aexists():
+    while not await ModelCall.objects.filter(pieces__isnull=False).aexists():
         pass
 
     def crash() -> ModelCall:
