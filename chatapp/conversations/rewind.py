@@ -26,7 +26,7 @@ def preview_rewind(*, conversation: Conversation, first_hidden_seq: int) -> Rewi
 def remembers(*, conversation: Conversation, first_hidden_seq: int) -> bool:
     """Return True if a rewind would restore forgotten passages."""
     hidden = hidden_messages.rewindable(conversation.pk, first_hidden_seq)
-    asking = hidden.exclude(forgotten=None).iterator()
+    asking = hidden.filter(forgotten__isnull=False).iterator()
     return any(any(forgotten_by(row.content)) for row in asking)
 
 

@@ -46,8 +46,9 @@ MESSAGES_LEFT_OUT = noop(
     "The history was too long to be summarised whole: {count:,} messages after its first part were "
     "left out. They are hidden, and can still be read and found."
 )
-TOO_LONG = noop("The summary of a part is as long as the part")
-NO_SUMMARY = noop("The model's answer held no summary")
+TOO_LONG = noop("A part's summary is as long as the part:\n{summary}")
+FAILED = noop("Failed to condense context")
+NO_SUMMARY = noop("The answer held no summary:\n{text}")
 OLD_IMAGE = "[Image]"
 GAP = "[{count} messages that came here were not summarised: there were too many.]"
 
@@ -301,7 +302,7 @@ class Writer:
         answer = await self._ask(part, asking)
         tokens, size = self.gauge.weigh(answer.summary), self.gauge.size(part)
         if tokens > max(LARGEST_SUMMARY * size, limit / 2):
-            raise SummaryFailed(TOO_LONG, details=answer.summary)
+            raise SummaryFailed(FAILED, details=TOO_LONG.format(summary=answer.summary))
         return answer
 
     async def _merged(self, part: Part, asking: str) -> WrittenSummary:
@@ -315,11 +316,13 @@ class Writer:
 
         Only the end of a summary has the current work and the next step.
         """
-        parsed, bill = answer.parsed, self.kit.bill
+        parsed, said, details = answer.parsed, SUMMARY_CUT, answer.text
         if parsed.summary and not answer.is_cut:
             return WrittenSummary(parsed.summary, parsed.analysis, notes)
-        said = SUMMARY_CUT if answer.is_cut else NO_SUMMARY
-        raise SummaryFailed(said, details=answer.text, cost=bill.cost, calls=len(bill.calls))
+        if not answer.is_cut:
+            said, details = FAILED, answer.text and NO_SUMMARY.format(text=answer.text)
+        bill = self.kit.bill
+        raise SummaryFailed(said, details=details, cost=bill.cost, calls=len(bill.calls))
 
     def _flat_request(self, flat: Sequence[Message], instruction: str) -> SummaryRequest:
         """Return the request for a summary of flat messages, valid without any tools."""

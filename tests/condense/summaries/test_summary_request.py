@@ -128,9 +128,9 @@ async def test_a_failed_stream_keeps_its_cost_and_is_named() -> None:
 
 @pytest.mark.parametrize("answer", ["", "  \n\t", "<analysis>only this</analysis>"])
 async def test_an_answer_without_a_summary_is_a_failure(answer: str) -> None:
-    """The sentence says so; what was answered is in the details."""
+    """The sentence is Roo's; what was answered is in the details."""
     chunks = [TextChunk(answer), UsageChunk(Usage(), Decimal(1))]
-    with pytest.raises(SummaryFailed, match=r"answer held no summary$") as caught:
+    with pytest.raises(SummaryFailed, match=r"^Failed to condense context$") as caught:
         await start_afresh(chat(10), ScriptedSummarizer(chunks))
     assert caught.value.cost == 1
     assert answer.strip() in caught.value.details
