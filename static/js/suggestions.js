@@ -21,7 +21,7 @@ export class Suggestions {
   // when what the list completes was written.
   #start = 0;
   #typed = 0;
-  #shown = 0;
+  #shown;
   #waiting = 0;
 
   /** A source has `match`, which tells the word it completes, and `find`, which completes it. */
@@ -45,7 +45,6 @@ export class Suggestions {
   close() {
     this.#typed += 1;
     clearTimeout(this.#waiting);
-    if (!this.isOpen) return;
     this.#list.hidden = true;
     this.#list.replaceChildren();
     this.#box.removeAttribute("aria-activedescendant");
@@ -112,8 +111,11 @@ export class Suggestions {
   }
 
   #pressed(event) {
-    // The list may still be one for what was written before.
-    if (!this.isOpen || this.#shown !== this.#typed) return;
+    // The list may be closed, or one for what was written before; it comes too late for what is sent.
+    if (this.#shown !== this.#typed) {
+      if (event.key === "Enter") this.close();
+      return;
+    }
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (this.#answers(event)) {
       event.preventDefault();
