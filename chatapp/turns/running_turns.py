@@ -63,7 +63,7 @@ class RunningTurns:
         # Turns that are being put on record, to run here.
         self._expected: set[uuid.UUID] = set()
         self._beginning, self._begun = 0, asyncio.Event()
-        # Those that have begun write next what their models are asked: no crowd stands before it.
+        # Two turns are stored at a time: the call of one that has begun waits for no crowd.
         self._storing = asyncio.Semaphore(2)
         self._tasks: set[asyncio.Task[None]] = set()
         self._looks = 0
