@@ -13,7 +13,7 @@ const notice = document.getElementById("notice");
 const condense = document.getElementById("condense");
 const keep = document.getElementById("keep");
 
-let last = { bar: null, due: null, condensing: null, notice: null, profile: null };
+let last = {};
 let ticking = 0;
 // Whether a condensation was asked for, and nothing is known of it yet.
 let asked = false;

@@ -114,10 +114,7 @@ export class Suggestions {
     // The list may be closed, or one for what was written before; it comes too late for what is sent.
     if (this.#shown !== this.#typed) {
       if (event.key === "Enter") this.close();
-      return;
-    }
-    if (event.ctrlKey || event.altKey || event.metaKey) return;
-    if (this.#answers(event)) {
+    } else if (!event.ctrlKey && !event.altKey && !event.metaKey && this.#answers(event)) {
       event.preventDefault();
       event.stopImmediatePropagation();
     }
