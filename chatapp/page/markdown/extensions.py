@@ -64,8 +64,10 @@ _LONG = "`" * 9
 
 def widen_fences(text: str) -> str:
     """Return the text with longer marks around such a block, so that it ends with its own."""
+    if not _MARKDOWN.search(text):
+        return text
     lines, opened = text.split("\n"), list[tuple[str, int]]()
-    for number, line in enumerate(lines if _MARKDOWN.search(text) else ()):
+    for number, line in enumerate(lines):
         mark, info = found.groups() if (found := _FENCE.match(line)) else ("", "")
         outer = lines[opened[0][1]].lstrip(" >") if opened else ""
         if mark and not info and opened and mark.startswith(opened[-1][0]):

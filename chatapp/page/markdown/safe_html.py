@@ -87,16 +87,23 @@ _EMPTY = re.compile(r"<p[^>]*+>\s*+</p>\n?")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
+# Lines that begin with a letter and have no sign with a meaning, in paragraphs.
+_LINE = r"""[^\W\d_](?:[^\W_]++|(?: (?!\n)|[,.;!?'"()%–—…“”„‘’«»-])++|:(?!\S))*+"""
+_PLAIN = re.compile(rf"\n*+{_LINE}(?:\n{{1,2}}+{_LINE})*+\n*+")
+
+
 def render_markdown(text: str, env: Environment | None = None) -> str:
     """Return safe HTML for whole blocks; ``env`` holds the definitions met so far."""
     text, env = UNSAFE.sub("\ufffd", text), {} if env is None else env
+    if SENTENCES not in env and is_plain(text):
+        return "".join([f"<p>{one}</p>\n" for one in text.strip().split("\n\n")])
     parser = parser_for(text)
     tokens = parser.parse(widen_fences(text), env)
     if [one for one in tokens if one.nesting == 1 and one.level >= _MAX_NESTING - 1]:
         return code_box("", escape(text))
     if SENTENCES in env:
         part_sentences(tokens, env[SENTENCES])
-    for token in tokens:
+    for token in tokens if "<" in text else ():
         place_tags(token.children or (), is_open=OPEN_AT_LINE in env)
     html = _EMPTY.sub("", _cleaner().clean(parser.renderer.render(tokens, parser.options, env)))
     # A million objects that are freed in one go hold up all threads.
@@ -105,9 +112,15 @@ def render_markdown(text: str, env: Environment | None = None) -> str:
     return link_notes(html, env[NAME]) if NAME in env and "data-note" in html else html
 
 
+def is_plain(text: str) -> bool:
+    """Return True for paragraphs of words alone, which need no parser: a third of all blocks."""
+    return _PLAIN.fullmatch(text) is not None and not _RIGHT_TO_LEFT.search(text)
+
+
 def parser_for(text: str) -> MarkdownIt:
     """Return a parser with the rules that a text may need: some are slow on every text."""
-    has_formulas, has_addresses = "$" in text or "\\" in text, _ADDRESS.search(text) is not None
+    has_formulas = "$" in text or "\\" in text
+    has_addresses = (":" in text or "//" in text) and _ADDRESS.search(text) is not None
     return _parser(has_formulas, has_addresses, "[^" in text)
 
 
@@ -135,8 +148,8 @@ class _Parser(MarkdownIt):
 def _prepare_blocks(state: StateCore) -> None:
     """Give blocks with right-to-left text their direction, and keep oversized paragraphs plain."""
     for before, token in pairwise(state.tokens):
-        content = token.content
-        token.content = LAYOUT.sub(_unfold, content) if token.type == "inline" else content
+        if token.type == "inline" and "<" in token.content:
+            token.content = LAYOUT.sub(_unfold, token.content)
         if before.type == "alert_title_open":
             token.content = ""  # it is written in the reader's language
     first = 0

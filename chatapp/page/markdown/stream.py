@@ -156,15 +156,7 @@ class MarkdownStream:
         self._read_at = _later(self.size)
         text = "".join(self._pieces)
         lines = text[: text.rfind("\n") + 1]
-        tokens: list[Token] = []
-        env: safe_html.Environment = {}
-        parser = safe_html.parser_for(lines)
-        parser.block.parse(widen_fences(lines), parser, env, tokens)
-        starts = [one.map[0] for one in tokens if one.map and one.level == 0 and one.nesting != -1]
-        # Text after a formula that is still open may be part of it.
-        last = max([line for line in starts if line <= env.get(UNDECIDED, line)], default=0)
-        # The last block whose beginning nothing can change any more.
-        start = sum([len(line) + 1 for line in lines.split("\n", last)[:last]])
+        start = _find_last_block(lines)
         if start:
             self._close(text[:start])
         if fence := _FENCE.match(text, start):
@@ -178,6 +170,21 @@ class MarkdownStream:
     def _close(self, text: str) -> None:
         if html := safe_html.render_markdown(text, self._definitions):
             self.closed.append(html)
+
+
+def _find_last_block(lines: str) -> int:
+    """Return the place of the last block whose beginning nothing can change any more."""
+    if safe_html.is_plain(lines):
+        before, gap, _ = lines.rstrip("\n").rpartition("\n\n")
+        return len(before + gap)
+    tokens: list[Token] = []
+    env: safe_html.Environment = {}
+    parser = safe_html.parser_for(lines)
+    parser.block.parse(widen_fences(lines), parser, env, tokens)
+    starts = [one.map[0] for one in tokens if one.map and one.level == 0 and one.nesting != -1]
+    # Text after a formula that is still open may be part of it.
+    last = max([line for line in starts if line <= env.get(UNDECIDED, line)], default=0)
+    return sum([len(line) + 1 for line in lines.split("\n", last)[:last]])
 
 
 def _later(size: int) -> int:
