@@ -3,7 +3,15 @@
 import asyncio
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from itertools import chain
@@ -58,6 +66,9 @@ def as_tokens(value: object, least: int = 1) -> int | None:
 class StreamedReply(ABC):
     """A reply as far as it was streamed; ``tools`` are the names that its calls may have."""
 
+    # The field of an event that has a piece of text.
+    text_field: ClassVar[str]
+
     def __init__(self) -> None:
         self.tools: Collection[str] = ()
         self._tags = ThinkTags()
@@ -73,6 +84,23 @@ class StreamedReply(ABC):
     @abstractmethod
     def take(self, event: Any) -> Iterator[events.StreamEvent]:
         """Take one event in and yield the stream events it causes; an odd event causes none."""
+
+    @abstractmethod
+    def text_in(self, event: Any) -> tuple[object, dict[Any, Any]] | None:
+        """Return the place of an event's text and what holds it, None if it has anything else."""
+
+    def take_all(self, said: Iterable[object]) -> Iterator[events.StreamEvent]:
+        """Take in what one read brought: text in a row is one piece, as each costs the same."""
+        taken: list[object] = []
+        before: tuple[object, dict[Any, Any]] | None = None
+        for event in said:
+            piece = self.text_in(event)
+            if piece and before and piece[0] == before[0]:
+                before[1][self.text_field] += piece[1][self.text_field]
+            else:
+                taken.append(event)
+                before = piece
+        return events.joined(chain.from_iterable(map(self.take, taken)))
 
     def end(self) -> Iterator[events.StreamEvent]:
         """End the reply, and yield the text that was held back."""
@@ -285,8 +313,7 @@ class SdkProvider(ABC):
             try:
                 reads = read_events(stream.response.aiter_bytes())
                 async for said in paced(reads, self.event_timeout, lambda: reply.finished):
-                    # Text in a row is one piece.
-                    for event in events.joined(chain.from_iterable(map(reply.take, said))):
+                    for event in reply.take_all(said):
                         yield event
             except (ErrorEvent, *self.failures) as error:
                 # A line may break, be left open or tell an error behind the end of a reply.

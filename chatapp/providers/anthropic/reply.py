@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 class AnthropicReply(StreamedReply):
     """The state of one streamed reply; each event's ``type`` names the method that takes it."""
 
+    text_field = "text"
+
     def __init__(self) -> None:
         super().__init__()
         self._blocks: dict[int, dict[Any, Any]] = {}
@@ -56,6 +58,13 @@ class AnthropicReply(StreamedReply):
             yield from take(event)
         except Undocumented:
             self._note(f"{kind}, not as documented")
+
+    def text_in(self, event: Any) -> tuple[object, dict[Any, Any]] | None:
+        """Return the number of the block that grows, and what holds the piece of text."""
+        match event:
+            case {"index": int() as index, "delta": {"type": "text_delta", "text": str()} as delta}:
+                return index, delta
+        return None
 
     def blocks(self) -> Iterator[condense.Block]:
         """Yield the blocks by their numbers."""

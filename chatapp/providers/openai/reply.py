@@ -46,9 +46,15 @@ _UNLIKE = (
     *("completion_tokens_details.image_tokens", "output_tokens_details.image_tokens"),
     "input_tokens_details.cache_write_tokens_details.ttl_12h_tokens",
 )
+# Fields of each chunk that say nothing new.
+_ON_EACH = {"id", "index", "object", "created", "model", "role", "system_fingerprint"}
 _KINDS = {"/9j/": "jpeg", "UklGR": "webp", "R0lGOD": "gif"}
 _PICTURE = re.compile(r"data:(image/[\w.+-]+);base64,")
 _ADDRESS = re.compile(r"https?://[^<>\s]+")
+
+
+def _said_in(fields: Data) -> set[Any]:
+    return {name for name, value in fields.items() if value}
 
 
 @dataclass(slots=True)
@@ -83,6 +89,8 @@ class _Call:
 
 class OpenAIReply(StreamedReply):
     """The state of one streamed reply."""
+
+    text_field = "content"
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,6 +129,14 @@ class OpenAIReply(StreamedReply):
                 usage = replace(self.usage, output=output, charged=charged, terms=terms)
             self.usage = replace(usage, terms={**usage.terms, **terms_in([self._tier], ())})
             yield events.UsageReported(self.usage)
+
+    def text_in(self, chunk: Any) -> tuple[object, dict[Any, Any]] | None:
+        """Return the choice that grows, and what holds the piece of text."""
+        match chunk:
+            case {"choices": [{"delta": {"content": str()} as delta} as choice], **others}:
+                said = {*_said_in(delta), *_said_in(choice), *_said_in(others)} - _ON_EACH
+                return (choice.get("index"), delta) if said == {"content", "delta"} else None
+        return None
 
     def end(self) -> Iterator[events.StreamEvent]:
         """Yield the rest at the stream's end: text that was held back, and the sources."""
