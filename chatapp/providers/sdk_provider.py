@@ -87,10 +87,10 @@ class StreamedReply(ABC):
 
     @abstractmethod
     def text_in(self, event: Any) -> tuple[object, dict[Any, Any]] | None:
-        """Return the place of an event's text and what holds it, None if it has anything else."""
+        """Return an event's place and the holder of its text, None if it says anything else."""
 
     def take_all(self, said: Iterable[object]) -> Iterator[events.StreamEvent]:
-        """Take in what one read brought: text in a row is one piece, as each costs the same."""
+        """Take in all events of one read: text in a row is one piece, as each costs the same."""
         taken: list[object] = []
         before: tuple[object, dict[Any, Any]] | None = None
         for event in said:

@@ -88,7 +88,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 # Lines that begin with a letter and have no sign with a meaning, in paragraphs.
-_LINE = r"""[^\W\d_](?:[^\W_]++|(?: (?!\n)|[,.;!?'"()%–—…“”„‘’«»-])++|:(?!\S))*+"""
+_LINE = r"""[^\W\d_](?:[^\W_]++|(?: (?!\n)|[,.:;!?'"()%\u2013-\u201e\u2026«»-])++)*+"""
 _PLAIN = re.compile(rf"\n*+{_LINE}(?:\n{{1,2}}+{_LINE})*+\n*+")
 
 
@@ -148,8 +148,9 @@ class _Parser(MarkdownIt):
 def _prepare_blocks(state: StateCore) -> None:
     """Give blocks with right-to-left text their direction, and keep oversized paragraphs plain."""
     for before, token in pairwise(state.tokens):
-        if token.type == "inline" and "<" in token.content:
-            token.content = LAYOUT.sub(_unfold, token.content)
+        content = token.content
+        has_tags = token.type == "inline" and "<" in content
+        token.content = LAYOUT.sub(_unfold, content) if has_tags else content
         if before.type == "alert_title_open":
             token.content = ""  # it is written in the reader's language
     first = 0

@@ -60,7 +60,7 @@ class AnthropicReply(StreamedReply):
             self._note(f"{kind}, not as documented")
 
     def text_in(self, event: Any) -> tuple[object, dict[Any, Any]] | None:
-        """Return the number of the block that grows, and what holds the piece of text."""
+        """Return the number of the block that grows, and its delta."""
         match event:
             case {"index": int() as index, "delta": {"type": "text_delta", "text": str()} as delta}:
                 return index, delta

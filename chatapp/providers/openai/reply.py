@@ -131,7 +131,7 @@ class OpenAIReply(StreamedReply):
             yield events.UsageReported(self.usage)
 
     def text_in(self, chunk: Any) -> tuple[object, dict[Any, Any]] | None:
-        """Return the choice that grows, and what holds the piece of text."""
+        """Return the number of the choice that grows, and its delta."""
         match chunk:
             case {"choices": [{"delta": {"content": str()} as delta} as choice], **others}:
                 said = {*_said_in(delta), *_said_in(choice), *_said_in(others)} - _ON_EACH

@@ -2,6 +2,9 @@
 
 import re
 
+from hypothesis import example, given
+from hypothesis import strategies as st
+
 from chatapp.page.markdown import NAME, render_markdown
 from tests.growth import assert_cheap
 
@@ -293,3 +296,17 @@ def test_a_note_has_its_kind_as_a_title_and_any_other_quote_is_one() -> None:
     )
     assert '<div class="alert alert-tip" dir="rtl">' in render_markdown("> [!TIP]\n> שלום")
     assert "<blockquote>\n<p>[!OTHER]" in render_markdown("> [!OTHER]\n> x")
+
+
+PLAIN = st.lists(
+    st.sampled_from([*"ab Zé1漢א\n:;?!'()%.-", " \u2013", "\n\n", "é", "…”", "https:", "//"])
+)
+
+
+@example("a \nb")
+@example("a\n\n\nb\n\n")
+@given(PLAIN.map(lambda parts: "a" + "".join(parts)))
+def test_words_alone_look_as_the_parser_has_them(text: str) -> None:
+    """They go another way than a text with a mark in it."""
+    marked = render_markdown(f"{text}\n\n*x*")
+    assert render_markdown(text) + "<p><em>x</em></p>\n" == marked
