@@ -8,6 +8,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from chatapp.models.database import select
+
 LIMITS = ("storage_megabytes", "turns_at_once", "requests_per_minute")
 
 # The tool whose denial keeps MCP servers from being commands, too.
@@ -64,8 +66,8 @@ class ServerSettings(models.Model):
     @classmethod
     def read(cls) -> Self:
         """Return the settings as they are stored now, or as they are by default."""
-        rows: models.QuerySet[Self] = models.QuerySet(cls)
-        return rows.filter(pk=1).first() or cls(pk=1)
+        found = select(cls, "SELECT * FROM chatapp_serversettings WHERE id = 1")
+        return found[0] if found else cls(pk=1)
 
     @staticmethod
     def binds(user: User) -> bool:

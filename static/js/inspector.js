@@ -15,6 +15,7 @@ let shown = upcoming;
 let opener = null;
 
 function tell() {
+  document.body.classList.toggle("is-inspected", !panel.hidden);
   for (const button of document.querySelectorAll("[data-inspector][aria-expanded]")) {
     button.ariaExpanded = !panel.hidden;
   }

@@ -11,7 +11,7 @@ from urllib.parse import urlparse
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from chatapp.accounts import credentials
+from chatapp.accounts import accounts, credentials
 from chatapp.models import Profile
 from tests.bench.server import Server, model, printed, serving
 from tests.bench.table import Row
@@ -74,6 +74,7 @@ def measure_gateway() -> Iterator[Row]:
 def _token(url: str) -> str:
     """Return a token of a new user's, whose requests go to an address."""
     owner = User.objects.create(username="gateway")
+    accounts.preferences_of(owner)
     profile = Profile(owner=owner, name="Gateway", provider="anthropic", model="m", base_url=url)
     profile.context_window, profile.max_output = 200_000, 8_000
     profile.set_key("x")
