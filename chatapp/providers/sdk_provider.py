@@ -67,7 +67,7 @@ class StreamedReply(ABC):
     """A reply as far as it was streamed; ``tools`` are the names that its calls may have."""
 
     # The field of an event that has a piece of text.
-    text_field: ClassVar[str]
+    text_field: ClassVar[str] = ""
 
     def __init__(self) -> None:
         self.tools: Collection[str] = ()
@@ -85,8 +85,7 @@ class StreamedReply(ABC):
     def take(self, event: Any) -> Iterator[events.StreamEvent]:
         """Take one event in and yield the stream events it causes; an odd event causes none."""
 
-    @abstractmethod
-    def text_in(self, event: Any) -> tuple[object, dict[Any, Any]] | None:
+    def text_in(self, event: Any) -> tuple[object, dict[Any, Any]] | None:  # noqa: B027 - may be none
         """Return an event's place and the holder of its text, None if it says anything else."""
 
     def take_all(self, said: Iterable[object]) -> Iterator[events.StreamEvent]:

@@ -13,8 +13,10 @@ function selectedIn(selection) {
 }
 
 function place() {
-  const selection = document.getSelection();
+  const selection = getSelection();
   const message = selectedIn(selection);
+  // As with each piece of a text that grows.
+  if (!message && button.hidden) return;
   const box = message && selection.getRangeAt(0).getBoundingClientRect();
   const view = scroller.getBoundingClientRect();
   button.hidden = !box || box.bottom < view.top || box.top > view.bottom;
@@ -26,7 +28,7 @@ function place() {
 }
 
 function pin() {
-  const selection = document.getSelection();
+  const selection = getSelection();
   const message = selectedIn(selection);
   if (!message) return;
   const selected = selection.toString();
