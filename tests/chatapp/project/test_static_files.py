@@ -165,6 +165,15 @@ def test_a_conversations_page_loads_little(collected: Path) -> None:
     assert sum(sizes.values()) <= 60_000, sizes
 
 
+def test_no_rule_asks_what_a_whole_page_has(collected: Path) -> None:
+    """Such a rule has all styles found anew with each piece of a text that grows."""
+    around = re.compile(
+        r"(?:\bbody|\.(?:page|main|stage|scroller|transcript))(?![\w-])[^\s{},]*:has\("
+    )
+    sheets = map(read, ("css/site.css", "css/records.css"))
+    assert [found[0] for one in sheets for found in around.finditer(one)] == []
+
+
 def test_nothing_is_collected_twice(own: Path) -> None:
     """A start with nothing new writes nothing."""
     manifest = own / "staticfiles.json"
