@@ -16,8 +16,10 @@ class ProviderError(AgentError):
     ``retryable`` is True if the same call may succeed later, after no more than ``attempts``;
     ``retry_after`` are the seconds that the provider asks to wait, ``status`` the HTTP status, and
     ``details`` text to copy into a bug report. ``profile_at_fault``: its key, model or address must
-    be mended.
+    be mended. What was written before it is kept with its ``stop_reason``.
     """
+
+    stop_reason = "error"
 
     def __init__(
         self,
@@ -37,6 +39,12 @@ class ProviderError(AgentError):
         self.details = details
         self.profile_at_fault = profile_at_fault
         self.attempts = attempts
+
+
+class Declined(ProviderError):
+    """The model declined to answer, perhaps in the middle of an answer."""
+
+    stop_reason = "declined"
 
 
 class ContextOverflow(ProviderError):

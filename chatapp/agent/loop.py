@@ -10,7 +10,13 @@ from functools import cached_property
 import condense
 from chatapp.agent import errors, events
 from chatapp.agent.async_tasks import compute, finish
-from chatapp.agent.errors import ContextOverflow, LeftEarly, LeftWaiting, StepLimitReached
+from chatapp.agent.errors import (
+    ContextOverflow,
+    LeftEarly,
+    LeftWaiting,
+    ProviderError,
+    StepLimitReached,
+)
 from chatapp.agent.model_call import StreamedCall
 from chatapp.agent.ports import (
     ApprovalPort,
@@ -31,7 +37,7 @@ from condense import say
 FORCED_TRIES = 3
 MOST_EQUAL_FAILURES = 3
 
-STOPPED, BROKEN_OFF, INTERRUPTED = "stopped", "error", "interrupted"
+STOPPED, INTERRUPTED = "stopped", "interrupted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +151,8 @@ class AgentLoop(ABC):
                 if isinstance(event, events.ReplyEvent):
                     self.audience.publish(event)
         except BaseException as error:
-            how, reason = BROKEN_OFF, str(error) or type(error).__name__
+            how = getattr(error, "stop_reason", ProviderError.stop_reason)
+            reason = str(error) or type(error).__name__
             if isinstance(error, asyncio.CancelledError):
                 how = reason = INTERRUPTED if self._leaving else STOPPED
             await finish(self._keep(call, how, reason))

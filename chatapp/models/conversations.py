@@ -96,10 +96,11 @@ class Conversation(models.Model):
     looked at ``has_meanings`` if vectors of its messages are. One that was locked
     for a turn has flags: ``has_hidden`` if a summary or a marker in force hides messages,
     ``is_clients`` if another program writes it, ``is_known`` if the turn is, ``has_queued`` if
-    messages or this one are queued, ``has_todo`` if there are to-do lists, and ``is_closing`` if
-    its owner's account is. It also has the origin of the turn that ``runs``, the number of the
-    owner's ``others`` that run elsewhere, the key of the ``next_message``, if that is known before,
-    and the ``moment`` by the database's clock, if that is shared.
+    this message is queued or another one is about to be sent, ``has_todo`` if there are to-do
+    lists, and ``is_closing`` if its owner's account is. It also has the origin of the turn that
+    ``runs``, the number of the owner's ``others`` that run elsewhere, the key of the
+    ``next_message``, if that is known before, and the ``moment`` by the database's clock, if that
+    is shared.
     """
 
     preferences: "Preferences | None" = None

@@ -25,7 +25,11 @@ _MADE_BY_ENGINE = (
 
 
 # The reasons of a cut answer: the model's own limits, and the agent's notes on a broken call.
-_CUT = frozenset({"max_tokens", "model_context_window_exceeded", "stopped", "error", "interrupted"})
+# An answer that the model declined to go on with is cut, too.
+_CONTINUABLE = frozenset(
+    {"max_tokens", "model_context_window_exceeded", "stopped", "error", "interrupted"}
+)
+_CUT = _CONTINUABLE | {"declined"}
 
 
 # A condition with more parts is too deep for a database.
@@ -256,8 +260,8 @@ class Message(models.Model):
 
     @property
     def is_continuable(self) -> bool:
-        """True if this is an answer that was cut, and the model can read its beginning."""
-        return self.is_cut and bool(self.content)
+        """True if the model can go on with this answer, and read its beginning."""
+        return self.stop_reason in _CONTINUABLE and bool(self.content)
 
     @property
     def asks_to_continue(self) -> bool:

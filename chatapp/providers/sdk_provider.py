@@ -23,7 +23,7 @@ import httpx2
 import condense
 from chatapp.agent import events
 from chatapp.agent.async_tasks import compute
-from chatapp.agent.errors import ContextOverflow, ProviderError
+from chatapp.agent.errors import ContextOverflow, Declined, ProviderError
 from chatapp.agent.ports import Model, ModelRequest
 from chatapp.agent.tool_arguments import UNPARSED
 from chatapp.project.network import AddressRefused, Guard, host_of, proxy_of
@@ -382,7 +382,7 @@ def _usable(reply: StreamedReply, asked: CallTarget) -> events.ReplyCompleted:
         why = str(reply.stop_details.get("explanation") or "")
         details = str(dict(reply.stop_details)) if reply.stop_details else ""
         said = say("The model declined to answer this. {said}", said=why) if why else DECLINED
-        raise ProviderError(said, details=details)
+        raise Declined(said, details=details)
     whole = reply.completed()
     if all(condense.is_thinking(block) for block in whole.content):
         raise ProviderError(ONLY_THOUGHT if whole.is_cut else EMPTY, retryable=True, attempts=2)

@@ -54,15 +54,24 @@ async def send_message(
     as after a lost connection.
     """
     try:
-        strict, replaces = not command.literal, command.replaces
-        expanded = await expand(conversation, command.text, strict=strict, replaces=replaces)
-        return await _begin(conversation, partial(start_message, conversation, command, expanded))
+        return await _send(conversation, command)
     except (Busy, Unclear) as refusal:
         # It can wait for the running turn, and for others to end; an unclear one may be known.
         beyond = isinstance(refusal, TooManyTurns)
         if command.queued and await _queue(conversation, command, for_others=beyond):
             return None
-        raise
+        if beyond or not (command.queued and isinstance(refusal, Busy)):
+            raise
+    # The turn that ran has ended meanwhile.
+    return await _send(conversation, command)
+
+
+async def _send(
+    conversation: Conversation, command: incoming_frames.SendMessage
+) -> TurnContext | None:
+    strict, replaces = not command.literal, command.replaces
+    expanded = await expand(conversation, command.text, strict=strict, replaces=replaces)
+    return await _begin(conversation, partial(start_message, conversation, command, expanded))
 
 
 async def _queue(

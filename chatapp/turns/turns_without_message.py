@@ -107,9 +107,9 @@ def _last_message(conversation: Conversation) -> Message | None:
 
 
 def _is_unanswered(last: Message) -> bool:
-    """Return True if the last message needs a reply: it is the user's, is cut, or calls tools."""
+    """Return True if the last message needs a reply: it is the user's, is empty, or calls tools."""
     by_user = last.role == Message.Role.USER
-    return by_user or last.is_cut or bool(message_store.to_engine(last).tool_uses)
+    return by_user or not last.content or bool(message_store.to_engine(last).tool_uses)
 
 
 @transaction.atomic(savepoint=False)

@@ -8,7 +8,18 @@ export function walk(choices, { key }) {
   return true;
 }
 
+// What had the focus as a popover opened: the browser gives it back only where no other one is open.
+const before = new WeakMap();
+
 export function startMenus() {
+  document.addEventListener(
+    "beforetoggle",
+    ({ target, newState }) => {
+      if (newState === "open") before.set(target, document.activeElement);
+      else if (target.contains(document.activeElement)) before.get(target)?.focus();
+    },
+    true,
+  );
   document.addEventListener("click", ({ target }) => {
     const button = target.closest("[popovertarget][hx-get]");
     // What stood there was another one's, or is not true any more.

@@ -193,8 +193,8 @@ def make_facts() -> str:
 
 
 def make_course() -> str:
-    """The list of the condensations of a conversation that was condensed twice."""
-    talk, begun = start("Two drops"), timezone.now()
+    """The list of the condensations of a conversation with a short title, condensed twice."""
+    talk, begun = start("2"), timezone.now()
     for number, tokens in enumerate([9, 60, 172, 0, 15, 90, 165, 0, 22, 40]):
         when = begun + timedelta(minutes=number)
         if tokens:

@@ -88,7 +88,11 @@ def test_a_model_is_searched_chosen_and_asked_again(open_chat: OpenChat, standin
         expect(opener).to_contain_text("Claude")
     reply = chat.rows("Agent").last
     reply.get_by_role("button", name="Actions").click()
-    page.get_by_role("button", name="Answer again with …").click()
+    other = page.get_by_role("button", name="Answer again with …")
+    other.click()
+    box.press("Escape")
+    expect(other).to_be_focused()
+    other.press("Enter")
     box.fill("offl")
     box.press("Enter")
     expect(chat.rows("Agent").last).to_contain_text("offline stand-in")

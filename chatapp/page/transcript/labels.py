@@ -346,9 +346,11 @@ def turn_name(turn: Turn) -> str:
     return names.get(Turn.Status(turn.status), _("Stopped"))
 
 
-# The end of an answer, by the reason why it stopped; "" if it is whole.
+# The end of an answer, by the reason why it stopped; "" where there is nothing to say.
 _CUT_TEXTS: Mapping[str, str | Promise] = {
     **dict.fromkeys(("", "end_turn", "tool_use", "stop_sequence", "pause_turn", "compaction"), ""),
+    # The row of its turn says so.
+    "declined": "",
     "max_tokens": gettext_lazy("The answer reached its longest allowed length here."),
     "model_context_window_exceeded": gettext_lazy("The context window was full here."),
     "stopped": gettext_lazy("Stopped here."),

@@ -46,7 +46,7 @@ from chatapp.page.transcript.rows import (
     hider,
     recalled_part,
 )
-from chatapp.page.transcript.turn_and_rewind_rows import Placed, fold, place_events
+from chatapp.page.transcript.turn_and_rewind_rows import Placed, fold, place_events, turn_costs
 
 # Related rows that a message's row shows.
 SHOWN_WITH = ("call", "condensation", "turn")
@@ -86,7 +86,7 @@ def live_row(conversation: Conversation, seq: int, told: ToolEvents) -> MessageR
     conversation.writer, message = None, messages[0]
     asks: Any = message
     rewinds = rewinds_of(conversation.pk) if asks.has_rewinds else []
-    turns = _turn_costs([message]) if asks.has_more_calls else {}
+    turns = _costs_of([message]) if asks.has_more_calls else {}
     builder = Builder(conversation, messages, rewinds, turns, live)
     return builder.message_row(message, is_newest=len(messages) == 1)
 
@@ -96,7 +96,7 @@ def page_rows(
 ) -> list[Row]:
     """Return the rows of a page; the rows that a rewind set aside are folded into one."""
     rewinds = rewinds_of(conversation.pk)
-    builder = Builder(conversation, messages, rewinds, _turn_costs(messages), live={})
+    builder = Builder(conversation, messages, rewinds, _costs_of(messages), live={})
     first = messages[0].position if messages and not is_first else None
     events = place_events(
         conversation, messages, rewinds, first=first, end=upper[0] if upper else None
@@ -108,15 +108,10 @@ def page_rows(
     )
 
 
-def _turn_costs(messages: Sequence[Message]) -> dict[uuid.UUID, TurnCost]:
+def _costs_of(messages: Sequence[Message]) -> dict[uuid.UUID, TurnCost]:
     """Return the cost of each turn that ends here and has several calls."""
-    ended = [row.turn_id for row in messages if row.turn and row.turn.last_seq == row.seq]
-    found = ModelCall.objects.filter(turn__in=ended).per_turn() if ended else ()
-    return {
-        turn: TurnCost(calls, tokens_in, tokens_out, None if unknown else cost, not guesses)
-        for turn, calls, tokens_in, tokens_out, cost, guesses, unknown in found
-        if calls > 1
-    }
+    ends = [row.turn_id for row in messages if row.turn and row.turn.last_seq == row.seq]
+    return turn_costs([turn for turn in ends if turn])
 
 
 class Builder:
@@ -212,7 +207,7 @@ class Builder:
             pinned_tokens=message.tokens,
             pinnable=own and not message.hidden and not (message.is_summary or message.is_marker),
             editable=by_user and own and (bool(engine.words) or any(attached(engine))),
-            continuable=is_answer and message.is_cut and is_newest,
+            continuable=is_answer and message.is_continuable and is_newest,
             repeatable=is_answer and not engine.tool_uses,
         )
 

@@ -108,6 +108,15 @@ class TurnCost:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnFigures:
+    """The last ``call`` of a turn, which wrote no message; all of ``turn`` if it had several."""
+
+    id: str
+    call: ModelCall
+    turn: TurnCost | None
+
+
+@dataclass(frozen=True, slots=True)
 class VersionChoice:
     """The shown version of a message or an answer; ``earlier`` and ``later`` show others.
 
@@ -223,12 +232,14 @@ class TurnRow(RowPlace):
     """A turn that failed, was interrupted, or stopped without an answer, with its ``reason``.
 
     While it is the last turn, ``commands`` take it up again: "turn.retry" and "turn.continue".
+    ``figures`` are those that no message shows.
     """
 
     turn: Turn
     name: str
     reason: str
     failed: bool
+    figures: TurnFigures | None
     commands: tuple[str, ...] = ()
     template: ClassVar[str] = "chat/rows/turn.html"
 

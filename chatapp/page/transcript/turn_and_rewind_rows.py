@@ -11,12 +11,19 @@ from uuid import UUID
 from django.db import models
 from django.db.models import Q
 
-from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind, Turn
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.turns import TurnQuerySet
 from chatapp.models.versions import Place, Versions
 from chatapp.page.transcript import labels
-from chatapp.page.transcript.rows import FailureRow, RewindRow, Row, TurnRow
+from chatapp.page.transcript.rows import (
+    FailureRow,
+    RewindRow,
+    Row,
+    TurnCost,
+    TurnFigures,
+    TurnRow,
+)
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
 
@@ -132,10 +139,10 @@ def _turns(
     """Yield turns that ended without an answer that says so itself."""
     newest = conversation.turns.answering().in_force().newest()
     cut = {row.turn_id: row.stop_reason for row in messages if row.is_continuable}
-    ended = found.filter(Q(status__in=Turn.UNDONE) | ~Q(error=""))
-    for turn in ended.exclude(finished_at=None):
-        if cut.get(turn.pk) == "stopped":
-            continue
+    ended = found.filter(Q(status__in=Turn.UNDONE) | ~Q(error="")).exclude(finished_at=None)
+    shown = [turn for turn in ended if cut.get(turn.pk) != "stopped"]
+    figures = _figures([turn.pk for turn in shown])
+    for turn in shown:
         # The ways to take up the newest turn depend on its end.
         commands: tuple[str, ...] = ("turn.retry",) if turn == newest else ()
         if turn == newest and turn.status == Turn.Status.SUCCEEDED:
@@ -154,9 +161,35 @@ def _turns(
             name=labels.turn_name(turn),
             reason=in_words(turn.error) or _("You stopped it here."),
             failed=turn.status in {Turn.Status.FAILED, Turn.Status.INTERRUPTED},
+            figures=figures.get(turn.pk),
             commands=commands,
         )
         yield turn.finished_at or turn.started_at, seq, row, turn.rewind_parent
+
+
+def _figures(turns: Sequence[UUID]) -> dict[UUID, TurnFigures]:
+    """Return the figures of turns whose last answer was paid for, and has no message."""
+    calls = ModelCall.objects.filter(turn__in=turns, purpose=ModelCall.Purpose.CHAT)
+    last = {call.turn_id: call for call in calls.order_by("pk")} if turns else {}
+    unseen = {
+        turn: call
+        for turn, call in last.items()
+        if turn and not call.message_id and (call.tokens_prompt or call.tokens_output)
+    }
+    costs = turn_costs([*unseen])
+    return {
+        turn: TurnFigures(f"turn-{turn}", call, costs.get(turn)) for turn, call in unseen.items()
+    }
+
+
+def turn_costs(turns: Sequence[UUID]) -> dict[UUID, TurnCost]:
+    """Return the costs of those of these turns that have several calls."""
+    found = ModelCall.objects.filter(turn__in=turns).per_turn() if turns else ()
+    return {
+        turn: TurnCost(calls, tokens_in, tokens_out, None if unknown else cost, not guesses)
+        for turn, calls, tokens_in, tokens_out, cost, guesses, unknown in found
+        if calls > 1
+    }
 
 
 def _undone(rewinds: Iterable[Rewind], first: int, end: int | None) -> Iterator[_Event]:

@@ -88,6 +88,20 @@ async def test_after_a_stop_or_a_failure_it_waits_for_a_person(
     assert await questions() == ["First", "Second"]
 
 
+async def test_what_waits_for_a_person_keeps_nobody_from_saying_something_else(
+    anthropic_standin: Standin, page: Page
+) -> None:
+    """Nothing runs, so that is sent at once; what waits follows it."""
+    anthropic_standin.then(Reply("One two.", gate=Gate()), Reply("Other."), Reply("Second's."))
+    await page.begin("First")
+    await queue(page, "Second")
+    await page.stop()
+    await page.ask("Something else", queued=True)
+    await page.until_idle()
+    await shows(page)
+    assert await questions() == ["First", "Something else", "Second"]
+
+
 async def test_a_process_that_stops_leaves_to_another_what_is_to_be_sent(
     conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,11 +3,16 @@
 import uuid
 
 import pytest
+from asgiref.sync import sync_to_async
+from django.template.loader import render_to_string
 
-from chatapp.models import Turn
+from chatapp.models import Conversation, Turn
 from chatapp.page.live import incoming_frames
+from chatapp.page.transcript import row_pages
+from chatapp.page.transcript.rows import MessageRow, Row, TurnRow
+from chatapp.providers.call_errors import DECLINED
 from tests.chatapp.sockets import Page
-from tests.standin.behaviours import UNAUTHORIZED
+from tests.standin.behaviours import UNAUTHORIZED, Reply
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,6 +26,12 @@ async def take_up(page: Page, how: str, *, seq: int = 0, nonce: str = "") -> str
     return nonce
 
 
+@sync_to_async
+def shown(conversation: Conversation) -> list[Row]:
+    """Return the rows of the page."""
+    return [*row_pages.page(conversation).rows]
+
+
 async def test_a_request_that_comes_twice_begins_one_turn(
     anthropic_standin: Standin, page: Page
 ) -> None:
@@ -31,6 +42,30 @@ async def test_a_request_that_comes_twice_begins_one_turn(
     await page.until_idle()
     await take_up(page, "retry", nonce=nonce)
     assert await Turn.objects.acount() == 2
+
+
+async def test_an_answer_that_the_model_declines_says_so_once_and_what_it_cost(
+    anthropic_standin: Standin, page: Page, conversation: Conversation
+) -> None:
+    """It can't be continued. Where nothing was written, the cost is in the row of the turn."""
+    refused = [Reply(text, stop_reason="refusal") for text in ("I will", "")]
+    anthropic_standin.then(*refused)
+    await page.ask("Hello.")
+    _said, answer, failed = await shown(conversation)
+    assert isinstance(answer, MessageRow)
+    assert isinstance(failed, TurnRow)
+    assert (answer.cut, answer.continuable, failed.figures) == ("", False, None)
+    assert (failed.reason, failed.commands) == (DECLINED, ("turn.retry",))
+    await page.send("turn.continue", nonce=str(uuid.uuid4()), seq=0)
+    assert "nothing to continue" in (await page.until("refused"))["reason"]
+    await take_up(page, "retry")
+    await page.until_idle()
+    *_earlier, again = await shown(conversation)
+    assert isinstance(again, TurnRow)
+    assert again.figures is not None
+    assert again.figures.call.tokens_prompt
+    html = render_to_string(again.template, {"row": again, "conversation": conversation})
+    assert f'id="{again.id}-figures"' in html
 
 
 async def test_what_can_not_be_taken_up_is_refused_in_words(page: Page) -> None:

@@ -64,6 +64,8 @@ def test_a_turn_without_an_answer_is_a_row_that_can_be_taken_up(
         ("stopped", STOPPED, "Stopped here.", []),
         # It is continued where it ends, so its turn offers to try again only.
         ("interrupted", INTERRUPTED, "The answer was interrupted here.", [("turn.retry",)]),
+        # Its turn says so.
+        ("declined", FAILED, "", [("turn.retry",)]),
     ],
 )
 def test_an_answer_that_was_cut_says_so_and_can_be_continued(

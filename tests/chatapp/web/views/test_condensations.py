@@ -70,6 +70,9 @@ def test_the_latest_days_are_a_strip_of_what_was_saved_and_spent(
     assert "summary · by you" in answer.text
     for chip in ("trigger=manual", "strategy=fresh_start"):
         assert (chip in answer.text) == chip.startswith("trigger")
+    attempt(conversations.start_conversation(owner=conversation.owner, title="Free"), cost=0)
+    free = browser.get(reverse("condensations"), {"title": "Free"}).text
+    assert ["Below: cost" in page for page in (answer.text, free)] == [True, False]
 
 
 @pytest.mark.parametrize(
