@@ -160,7 +160,7 @@ def _as_functions(names: Iterable[str], modules: Mapping[str, _Module]) -> str:
     for name, one in [(name, modules[name]) for name in sorted(names)]:
         # A page's first module may wait for something.
         kind, given = "" if one.given else "async ", ",".join(one.given)
-        functions += f'"{name}": {kind}() => {{\n{jsmin(one.code)}\nreturn{{{given}}};\n}},\n'
+        functions += f'"{name}": {kind}()=>{{{jsmin(one.code)}\nreturn{{{given}}}}},\n'
     return f"{{\n{functions}}}"
 
 
