@@ -4,8 +4,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from chatapp.accounts.accounts import give_copy
 from chatapp.models import Preferences, Profile
+from chatapp.models.accounts import give_copy
 from chatapp.models.database import lock
 from chatapp.providers import provider_specs
 

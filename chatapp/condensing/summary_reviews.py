@@ -17,8 +17,8 @@ from chatapp.conversations.context.condense_requests import LONGEST_FOCUS
 from chatapp.conversations.conversations import check_spending
 from chatapp.models import Condensation, Conversation, Review, Turn
 from chatapp.models.database import lock, now
+from chatapp.models.errors import Refused
 from chatapp.models.turns import leave_unclaimed
-from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
 from chatapp.storage.answers import AnswerWait, refuse_unless_same, store_answer
 from chatapp.storage.journal import ConversationJournal

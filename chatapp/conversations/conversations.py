@@ -10,15 +10,23 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.turn_context import terms_with
 from chatapp.conversations.files.workspaces import lay_out_samples
 from chatapp.conversations.toolbox.toolbox import SAMPLES
-from chatapp.models import Conversation, Folder, Profile, Share, spending
+from chatapp.models import (
+    ClientConversation,
+    Conversation,
+    Folder,
+    HistoryLink,
+    Profile,
+    Share,
+    spending,
+)
+from chatapp.models.accounts import preferences_of
 from chatapp.models.database import lock
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from chatapp.project.sentences import translate as _
 from chatapp.tools.text_encodings import is_blank
 
@@ -40,6 +48,19 @@ def start_conversation(
         lay_out_samples(beside=beside)
     made.save(force_insert=True)
     return made
+
+
+@transaction.atomic
+def continue_here(*, conversation: Conversation) -> None:
+    """Let a conversation of another program go on here; its next request begins another one."""
+    lock(Conversation, conversation.pk)
+    ClientConversation.objects.open().filter(pk=conversation.pk).update(is_open=False)
+    HistoryLink.objects.filter(message__conversation=conversation).delete()
+    # It was signed behind that program's prompt.
+    conversation.messages.all().stop_sending_thinking()
+    if conversation.profile is None:
+        default = preferences_of(conversation.owner).default_profile
+        Conversation.objects.filter(pk=conversation.pk).update(profile=default)
 
 
 def rename_conversation(*, conversation: Conversation, title: str) -> None:

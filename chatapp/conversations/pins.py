@@ -11,8 +11,8 @@ from chatapp.agent.annotated_blocks import quote_block, rule_block
 from chatapp.conversations.context import sizes
 from chatapp.conversations.locks import lock, refuse_while_running
 from chatapp.models import Conversation, Message, Pin, message_store
+from chatapp.models.errors import Refused
 from chatapp.models.pins import digest_of
-from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
 from condense import noop
 

@@ -12,8 +12,8 @@ from chatapp.agent import events
 from chatapp.agent.errors import LeftWaiting
 from chatapp.models import Question, Review, Turn
 from chatapp.models.database import now
+from chatapp.models.errors import Refused
 from chatapp.models.questions import QuestionQuerySet, ReviewQuerySet
-from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
 from chatapp.storage.partial_replies import RetriedWrites
 

@@ -17,8 +17,8 @@ from chatapp.conversations.files.checkpoints import Checkpoints
 from chatapp.conversations.files.storage_use import check_room
 from chatapp.conversations.toolbox import toolbox as toolboxes
 from chatapp.models import Checkpoint, Conversation, Profile, Question, Turn
+from chatapp.models.errors import CheckpointFailed, LimitReached, Refused
 from chatapp.models.turns import leave_unclaimed
-from chatapp.operations.errors import CheckpointFailed, LimitReached, Refused
 from chatapp.project.sentences import translate as _
 from chatapp.storage.answers import AnswerWait, refuse_unless_same, store_answer
 from chatapp.storage.partial_replies import RetriedWrites

@@ -21,8 +21,8 @@ from chatapp.conversations.context.condense_requests import LONGEST_FOCUS, Conde
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import BackgroundDraft, Conversation, Question, Turn, TurnRequest, message_store
 from chatapp.models.database import reading, writing
+from chatapp.models.errors import Busy, Refused, TooManyTurns, Unclear
 from chatapp.operations.background_jobs import enqueue
-from chatapp.operations.errors import Busy, Refused, TooManyTurns, Unclear
 from chatapp.page.live import hints, incoming_frames, outgoing_frames
 from chatapp.page.live.channel import channel
 from chatapp.page.live.live_views import views

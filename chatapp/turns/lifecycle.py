@@ -25,11 +25,12 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import SqlStatement, insert, lock, only, row_locks, select, together
+from chatapp.models.errors import Busy, Refused, TooManyTurns
 from chatapp.models.processes import this_process
 from chatapp.models.spending import limits_of
 from chatapp.models.turns import claim as claim_turn
-from chatapp.operations import background_jobs, telemetry
-from chatapp.operations.errors import Busy, Refused, TooManyTurns
+from chatapp.operations import background_jobs
+from chatapp.project import telemetry
 from chatapp.project.sentences import translate as _
 from chatapp.turns.turn_records import close_what_is_open
 

@@ -18,9 +18,9 @@ from chatapp.agent.async_tasks import finish
 from chatapp.condensing import background_drafts
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.turn_context import TurnContext
-from chatapp.models import Turn, TurnRequest
+from chatapp.models import Turn, TurnRequest, errors
 from chatapp.models.database import give_back_idle, reading, recovering, writing
-from chatapp.operations import background_jobs, errors, processes
+from chatapp.operations import background_jobs, processes
 from chatapp.page.live import hints
 from chatapp.page.live.channel import channel
 from chatapp.project import logs

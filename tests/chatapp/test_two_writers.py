@@ -25,7 +25,6 @@ from django.utils import timezone
 
 import condense
 from chatapp.accounts import credentials
-from chatapp.accounts.accounts import prepare_owner
 from chatapp.agent.errors import TurnEndedElsewhere
 from chatapp.condensing import summary_reviews
 from chatapp.conversations.conversations import start_conversation
@@ -53,10 +52,11 @@ from chatapp.models import (
     audit,
     message_store,
 )
+from chatapp.models.accounts import prepare_owner
 from chatapp.models.database import execute
+from chatapp.models.errors import Refused
 from chatapp.models.processes import this_process
 from chatapp.models.turns import claim as claim_turn
-from chatapp.operations.errors import Refused
 from chatapp.page.live.incoming_frames import TakeUp
 from chatapp.records.maintenance.audit_check import verify_all
 from chatapp.storage import approvals

@@ -25,7 +25,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import lock
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from chatapp.project.sentences import translate as _
 from chatapp.tools import documents
 from chatapp.tools.text_encodings import decode, is_blank

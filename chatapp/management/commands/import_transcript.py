@@ -7,8 +7,8 @@ from typing import Any, override
 from django.core.management.base import BaseCommand, CommandError
 
 from chatapp.management import find_user
-from chatapp.models import Conversation, Source
-from chatapp.operations import errors, processes
+from chatapp.models import Conversation, Source, errors
+from chatapp.operations import processes
 from chatapp.page.transcript import pinned
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _

@@ -8,7 +8,7 @@ from chatapp.checks import check_defaults
 from chatapp.models import Conversation, Manifest
 from chatapp.models.database import execute, is_shared
 from chatapp.models.databases import in_use, name_of, snapshot, tables
-from chatapp.operations.errors import NotCopied
+from chatapp.models.errors import NotCopied
 from chatapp.project.environment import APPLICATION, PROCESS
 from chatapp.project.sentences import translate as _
 from chatapp.records.maintenance import audit_check, row_copy

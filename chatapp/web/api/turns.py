@@ -19,9 +19,17 @@ from chatapp.agent import events
 from chatapp.condensing import summary_reviews
 from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.conversations.conversations import check_message
-from chatapp.models import Conversation, Message, Question, Review, ToolRun, Turn, message_store
+from chatapp.models import (
+    Conversation,
+    Message,
+    Question,
+    Review,
+    ToolRun,
+    Turn,
+    errors,
+    message_store,
+)
 from chatapp.models.database import reading
-from chatapp.operations import errors
 from chatapp.page.live import incoming_frames
 from chatapp.page.live.codec import to_json
 from chatapp.page.transcript.message_parts import result_text

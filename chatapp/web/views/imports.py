@@ -12,8 +12,7 @@ from django.template.loader import render_to_string
 from django_htmx.http import HttpResponseClientRedirect
 
 from chatapp.conversations.composer import attachments
-from chatapp.models import Conversation, ImportRun, Source
-from chatapp.operations import errors
+from chatapp.models import Conversation, ImportRun, Source, errors
 from chatapp.page.transcript import pinned
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _

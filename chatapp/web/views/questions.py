@@ -5,14 +5,13 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.condensing import summary_reviews
 from chatapp.conversations import conversations
 from chatapp.conversations.context.turn_context import PROJECT_FILE, terms_with
 from chatapp.conversations.files import workspaces
-from chatapp.models import Conversation, Profile, Question, Review
-from chatapp.operations import errors
+from chatapp.models import Conversation, Profile, Question, Review, errors
+from chatapp.models.accounts import preferences_of
 from chatapp.page.transcript import summary_proposal
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _

@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from chatapp.accounts import accounts, server_profiles
+from chatapp.accounts import server_profiles
 from chatapp.conversations.toolbox.toolbox import workspace_of
-from chatapp.models import Conversation, McpServer, Preferences, ServerSettings
+from chatapp.models import Conversation, McpServer, Preferences, ServerSettings, accounts
 from tests.chatapp.claude import answered_by
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns.approval_steps import answer, until_asked

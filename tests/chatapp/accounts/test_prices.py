@@ -14,9 +14,9 @@ from django.urls import reverse
 from pytest_django import Settings
 
 import condense
-from chatapp.accounts import accounts, server_profiles, users
+from chatapp.accounts import server_profiles, users
 from chatapp.conversations import conversations
-from chatapp.models import ModelCall, Profile
+from chatapp.models import ModelCall, Profile, accounts
 from chatapp.turns import crash_recovery
 from tests.chatapp.browsers import browser_of
 from tests.chatapp.profile_form import PROFILE

@@ -12,9 +12,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import NoReverseMatch, get_resolver, reverse
 
-from chatapp.accounts import accounts, server_profiles
+from chatapp.accounts import server_profiles
 from chatapp.conversations import conversations
-from chatapp.models import Conversation, ModelCall, Profile, Turn
+from chatapp.models import Conversation, ModelCall, Profile, Turn, accounts
 from chatapp.models.spending import spent_this_month
 from chatapp.web.api.urls import describe
 from tests.chatapp.accounts.members import confirm

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 from pytest_django import Settings
 
-from chatapp.accounts import accounts
 from chatapp.agent.errors import TurnEndedElsewhere
 from chatapp.conversations import conversations
 from chatapp.conversations.context.condense_requests import CondenseRequest
-from chatapp.models import Conversation, Question, Review, Turn, TurnRequest
+from chatapp.models import Conversation, Question, Review, Turn, TurnRequest, accounts
 from chatapp.models.processes import this_process
 from chatapp.models.turns import claim
 from chatapp.turns import crash_recovery, lifecycle

@@ -14,7 +14,7 @@ from chatapp.conversations import conversations, rewind
 from chatapp.models import Conversation, Manifest, Message, ModelCall, message_index
 from chatapp.models.database import execute
 from chatapp.models.databases import in_use, opened
-from chatapp.operations.errors import NotCopied
+from chatapp.models.errors import NotCopied
 from chatapp.project.environment import APPLICATION, database_at
 from chatapp.project.search import Query
 from chatapp.records.maintenance import moves, row_copy
