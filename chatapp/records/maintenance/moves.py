@@ -124,7 +124,7 @@ def _requests() -> _Found:
     if problems:
         said = _(
             "All {total:,} requests can be shown as they were sent but {damaged:,}, as before: "
-            "check_integrity says more.",
+            "check_requests says more.",
             total=total,
             damaged=len(problems),
         )
