@@ -234,21 +234,11 @@ def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
     return None
 
 
-def enqueue_turn(turn: Turn) -> None:
-    """Have a worker run an unclaimed turn, after those of users with fewer turns."""
-    from chatapp.operations.background_jobs.queues import defer_turn  # noqa: PLC0415 - only with Procrastinate
-
-    owner, others = turn.conversation.owner_id, turn.conversation.others
-    if others is None:
-        others = Turn.objects.unfinished().filter(conversation__owner=owner).count() - 1
-    defer_turn(str(turn.pk), turn.attempt, priority=-1 - others)
-
-
 def hand_over(
     turn: Turn,
     request: CondenseRequest | None = None,
     *,
-    enqueue: Callable[[Turn], None] = enqueue_turn,
+    enqueue: Callable[[Turn], None] = background_jobs.enqueue_turn,
 ) -> None:
     """Have another worker go on with a turn whose step is stored; one that waits does so alone.
 

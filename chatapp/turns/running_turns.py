@@ -123,7 +123,7 @@ class RunningTurns:
             with transaction.atomic():
                 run = store()
                 if run and settings.CLUSTER:
-                    lifecycle.enqueue_turn(run.turn)
+                    background_jobs.enqueue_turn(run.turn)
                 elif run:
                     self._expected.add(run.turn.pk)
         except BaseException as error:

@@ -16,7 +16,6 @@ from chatapp.page.transcript import summary_proposal
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
-from chatapp.turns.lifecycle import enqueue_turn
 from chatapp.web.forms import KEPT
 from chatapp.web.forms.conversations import ConversationForm, PoliciesForm, SystemPromptForm
 from chatapp.web.views.common import REFUSED_STATUS, UserRequest, done, in_conversation
@@ -45,7 +44,6 @@ def answer_review(request: UserRequest, own: Conversation, review_pk: int) -> Ht
         summary=request.POST.get("summary", ""),
         focus=request.POST.get("focus", ""),
         edits="edit" in request.POST,
-        enqueue=enqueue_turn,
     )
     actions.announce_answer(own.pk)
     return done(request, event="review-answered", to=reverse("chat", args=[own.pk]))

@@ -3,10 +3,12 @@
 import uuid
 from dataclasses import dataclass
 from datetime import timedelta
+from http import HTTPStatus
 from typing import Any
 
 import pytest
-from django.test import override_settings
+from django.test import Client, override_settings
+from django.urls import reverse
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -133,6 +135,20 @@ class Waiting:
 def waiting(conversation: Conversation) -> Waiting:
     """One that is about to ask."""
     return Waiting(ask(conversation))
+
+
+@pytest.mark.parametrize("kind", ["question", "review"])
+def test_an_answer_is_kept_while_the_server_stops(
+    waiting: Waiting, browser: Client, kind: str
+) -> None:
+    """No process has the turn any more, and no queue is there: the next start reads the answer."""
+    asked = waiting.ask() if kind == "question" else waiting.show()
+    assert lifecycle.release(waiting.turn)
+    address = reverse(f"answer_{kind}", args=[waiting.turn.conversation_id, asked.pk])
+    decision = {"question": "once", "review": "discard"}[kind]
+    assert browser.post(address, {"decision": decision}).status_code == HTTPStatus.FOUND
+    asked.refresh_from_db()
+    assert asked.answered_at
 
 
 def test_a_turn_that_waits_is_given_back_while_nobody_has_answered(waiting: Waiting) -> None:
