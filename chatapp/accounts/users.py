@@ -17,10 +17,9 @@ from django.db.models import Max
 from django.urls import reverse
 
 from chatapp.accounts.adapters import deliver
-from chatapp.accounts.server_profiles import stop_sharing
 from chatapp.models import Invitation, Preferences
 from chatapp.models.account_deletions import Deletion, people
-from chatapp.models.accounts import preferences_of
+from chatapp.models.accounts import preferences_of, stop_sharing
 from chatapp.models.database import lock, now
 from chatapp.models.errors import Refused
 from chatapp.models.spending import Spent, spent_this_month

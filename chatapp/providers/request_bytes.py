@@ -14,8 +14,7 @@ import orjson
 
 import condense
 from chatapp.agent.events import SentRequest
-from chatapp.providers.call_errors import ErrorEvent
-from chatapp.providers.stream_errors import error_in
+from chatapp.providers.call_errors import ErrorEvent, error_in
 
 DONE = "[DONE]"
 # Seconds for the end of a body whose reply is whole.
