@@ -118,8 +118,7 @@ def explain_write_error(error: Exception) -> str:
     code: int = getattr(error.__cause__, "sqlite_errorcode", 0) or _STATES.get(state or "", 0)
     told = noop("The server's log says why.")
     match code & _KIND:
-        # A server of PostgreSQL's that is gone has no code; one that goes has these.
-        case 0 if state is None or state.startswith(("08", "57P")):
+        case 0 if is_unknown(error):
             told = noop("Its database can't be reached. Try again in a moment.")
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             told = noop("Something else is being saved, which takes long. Try again in a moment.")
@@ -140,9 +139,10 @@ def is_unwritable(error: DatabaseError) -> bool:
     return type(error) in {DatabaseError, OperationalError}
 
 
-def is_unknown(error: DatabaseError | OSError) -> bool:
+def is_unknown(error: Exception) -> bool:
     """Return True if the connection broke: the commit may have succeeded or not."""
     state: str | None = getattr(error.__cause__, "sqlstate", "")
+    # A server of PostgreSQL's that is gone has no code; one that goes has these.
     return state is None or state.startswith(("08", "57P"))
 
 
