@@ -149,6 +149,7 @@ def test_an_answer_is_kept_while_the_server_stops(
     assert browser.post(address, {"decision": decision}).status_code == HTTPStatus.FOUND
     asked.refresh_from_db()
     assert asked.answered_at
+    assert [one.turn for one in crash_recovery.recover().taken] == [waiting.turn]
 
 
 def test_a_turn_that_waits_is_given_back_while_nobody_has_answered(waiting: Waiting) -> None:
