@@ -1,5 +1,6 @@
 """Conversations: starting, naming, filing, sharing and deleting one; checks of its messages."""
 
+import re
 import uuid
 from collections.abc import Mapping
 from decimal import Decimal
@@ -28,9 +29,12 @@ from chatapp.models.accounts import preferences_of
 from chatapp.models.database import lock
 from chatapp.models.errors import Refused
 from chatapp.project.sentences import translate as _
-from chatapp.tools.text_encodings import is_blank
 
 TITLE_LENGTH = 60
+# Spaces, and signs that take none.
+_UNSEEN = re.compile(
+    r"[\s\0\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff]*"
+)
 LONGEST_FOLDER_NAME = 60
 
 
@@ -118,6 +122,11 @@ def delete_conversation(*, conversation: Conversation) -> None:
 def restore_conversation(*, conversation: Conversation) -> None:
     """Restore a deleted conversation as it was."""
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=None)
+
+
+def is_blank(text: str) -> bool:
+    """Return True for a text without a visible sign."""
+    return _UNSEEN.fullmatch(text) is not None
 
 
 def check_message(text: str, *, alone: bool = True) -> None:
