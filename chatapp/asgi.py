@@ -27,8 +27,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
 django.setup(set_prefix=False)
 
-from chatapp.accounts.accounts import providers_in_use  # noqa: E402 - needs a set-up Django
 from chatapp.gateway.application import ROOT, gateway  # noqa: E402 - the same
+from chatapp.models.accounts import providers_in_use  # noqa: E402 - needs a set-up Django
 from chatapp.models.database import reading, recovering  # noqa: E402 - the same
 from chatapp.operations.processes import joined  # noqa: E402 - the same
 from chatapp.project.garbage import keep_collections_short  # noqa: E402 - needs a set-up Django

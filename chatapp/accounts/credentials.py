@@ -14,7 +14,7 @@ from django.utils import timezone
 from chatapp.accounts.rate_limits import GuessLimit
 from chatapp.models import ApiToken, Preferences, Profile, SignInToken
 from chatapp.models.database import lock, select
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from chatapp.project.sentences import translate as _
 
 SIGN_IN_LIFETIME = timedelta(hours=24)

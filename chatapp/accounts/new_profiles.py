@@ -9,8 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 import condense
-from chatapp.accounts import accounts
-from chatapp.models import Profile
+from chatapp.models import Profile, accounts
 from chatapp.models.database import lock
 from chatapp.models.errors import DecryptionFailed
 from chatapp.project.sentences import translate as _

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.http import HttpRequest
 
 from chatapp.models import ServerSettings
-from chatapp.operations.errors import LimitReached
+from chatapp.models.errors import LimitReached
 from chatapp.project.sentences import translate as _
 
 # Wrong guesses within GUESS_SECONDS: at one account from one network, and from one network at all.

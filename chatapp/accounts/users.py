@@ -16,14 +16,13 @@ from django.db import transaction
 from django.db.models import Max
 from django.urls import reverse
 
-from chatapp.accounts.accounts import preferences_of
 from chatapp.accounts.adapters import deliver
-from chatapp.accounts.server_profiles import stop_sharing
 from chatapp.models import Invitation, Preferences
 from chatapp.models.account_deletions import Deletion, people
+from chatapp.models.accounts import preferences_of, stop_sharing
 from chatapp.models.database import lock, now
+from chatapp.models.errors import Refused
 from chatapp.models.spending import Spent, spent_this_month
-from chatapp.operations.errors import Refused
 from chatapp.project.languages import Reader, choice_of
 from chatapp.project.sentences import translate as _
 

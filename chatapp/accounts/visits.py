@@ -10,7 +10,6 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from chatapp.project import logs
-from chatapp.project.sentences import translate as _
 
 # Seconds between two notes of a visit, so that few pages need a write.
 VISIT_PRECISION = 600
@@ -32,18 +31,3 @@ def note_visits(
         return get_response(request)
 
     return middleware
-
-
-# Browsers and systems by the names in their headers; the first that is found fits.
-_BROWSERS = ("Edg:Edge", "OPR:Opera", "Firefox", "Chromium", "Chrome", "CriOS:Chrome", "Safari")
-_SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS X:macOS", "CrOS:ChromeOS", "Linux")
-
-
-def browser(header: str) -> str:
-    """Return a browser's name and its system's, or its header without either."""
-    found = [
-        next((name or mark for mark, _colon, name in known if mark in header), "")
-        for known in ([one.partition(":") for one in names] for names in (_BROWSERS, _SYSTEMS))
-    ]
-    told = _("{browser} on {system}", browser=found[0], system=found[1])
-    return told if all(found) else header

@@ -32,7 +32,7 @@ from chatapp.models.database import lock, now
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.processes import this_process
 from chatapp.models.spending import check_spending_of
-from chatapp.operations.telemetry import note_condensation, note_refusal
+from chatapp.project.telemetry import note_condensation, note_refusal
 from chatapp.storage.journal import ConversationJournal
 from condense import noop, say
 

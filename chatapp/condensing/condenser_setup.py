@@ -9,12 +9,12 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 import condense
-from chatapp.accounts.accounts import provider_for
 from chatapp.agent.model_call import ProviderSummarizer
 from chatapp.agent.ports import Provider, Toolbox
 from chatapp.conversations.context.sizes import COUNTER
 from chatapp.conversations.context.turn_context import TurnSettings
 from chatapp.conversations.embedding.rules_by_meaning import rules_among
+from chatapp.models.accounts import provider_for
 from chatapp.storage.journal import ConversationJournal
 
 HooksFor = Callable[[Path], condense.Hooks]

@@ -34,7 +34,7 @@ from chatapp.models.calls import taken_by
 from chatapp.models.database import lock, reading
 from chatapp.models.fields import sentences_in
 from chatapp.models.processes import this_process
-from chatapp.operations.telemetry import note_condensation
+from chatapp.project.telemetry import note_condensation
 from chatapp.storage.journal import Calls, ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
 from condense import noop

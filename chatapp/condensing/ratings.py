@@ -6,7 +6,7 @@ from django.utils import timezone
 import condense
 from chatapp.conversations.locks import lock
 from chatapp.models import Condensation, Message, message_store
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from chatapp.project.sentences import translate as _
 
 LONGEST_WORDS = 300  # characters

@@ -17,8 +17,7 @@ from chatapp.conversations.context.condense_requests import LONGEST_FOCUS
 from chatapp.conversations.conversations import check_spending
 from chatapp.models import Condensation, Conversation, Review, Turn
 from chatapp.models.database import lock, now
-from chatapp.models.turns import leave_unclaimed
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from chatapp.project.sentences import translate as _
 from chatapp.storage.answers import AnswerWait, refuse_unless_same, store_answer
 from chatapp.storage.journal import ConversationJournal
@@ -147,14 +146,13 @@ def answer_review(
     summary: str = "",
     focus: str = "",
     edits: bool = False,
-    enqueue: Callable[[Turn], None] = leave_unclaimed,
 ) -> None:
     """Store a person's answer; raise Refused after another answer or without a question.
 
     The decision is "accept", with their own ``summary`` if that differs, "again" for a new draft
     that keeps the ``focus`` above all, "use" for the summary that a rule refused, or "discard".
-    Repeating it changes nothing. A turn that waits without a process is handed to ``enqueue``, in
-    the same transaction.
+    Repeating it changes nothing. A turn that waits without a process is enqueued, in the same
+    transaction.
     """
     if decision not in _SAME:
         raise Refused(_("That answer doesn't fit the review. Reload the page."))
@@ -173,7 +171,7 @@ def answer_review(
     elif decision == USE:
         said = _used(review)
     with transaction.atomic():
-        if store_answer(asked, waiting, enqueue, **said, answered_by=user, typed=None):
+        if store_answer(asked, waiting, **said, answered_by=user, typed=None):
             if decision == AGAIN:
                 attempt = Condensation.objects.filter(pk=review.condensation_id)
                 attempt.change(focus=said["focus"])

@@ -28,9 +28,9 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
+from chatapp.models.errors import Refused
 from chatapp.models.messages import MessageQuerySet
 from chatapp.models.profiles import KeySource
-from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
 
 _SUCCEEDED, _UNDONE = Condensation.Status.SUCCEEDED, Condensation.Status.UNDONE

@@ -1,5 +1,6 @@
 """Conversations: starting, naming, filing, sharing and deleting one; checks of its messages."""
 
+import re
 import uuid
 from collections.abc import Mapping
 from decimal import Decimal
@@ -10,19 +11,30 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.turn_context import terms_with
 from chatapp.conversations.files.workspaces import lay_out_samples
 from chatapp.conversations.toolbox.toolbox import SAMPLES
-from chatapp.models import Conversation, Folder, Profile, Share, spending
+from chatapp.models import (
+    ClientConversation,
+    Conversation,
+    Folder,
+    HistoryLink,
+    Profile,
+    Share,
+    spending,
+)
+from chatapp.models.accounts import preferences_of
 from chatapp.models.database import lock
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from chatapp.project.sentences import translate as _
-from chatapp.tools.text_encodings import is_blank
 
 TITLE_LENGTH = 60
+# Spaces, and signs that take none.
+_UNSEEN = re.compile(
+    r"[\s\0\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff]*"
+)
 LONGEST_FOLDER_NAME = 60
 
 
@@ -40,6 +52,19 @@ def start_conversation(
         lay_out_samples(beside=beside)
     made.save(force_insert=True)
     return made
+
+
+@transaction.atomic
+def continue_here(*, conversation: Conversation) -> None:
+    """Let a conversation of another program go on here; its next request begins another one."""
+    lock(Conversation, conversation.pk)
+    ClientConversation.objects.open().filter(pk=conversation.pk).update(is_open=False)
+    HistoryLink.objects.filter(message__conversation=conversation).delete()
+    # It was signed behind that program's prompt.
+    conversation.messages.all().stop_sending_thinking()
+    if conversation.profile is None:
+        default = preferences_of(conversation.owner).default_profile
+        Conversation.objects.filter(pk=conversation.pk).update(profile=default)
 
 
 def rename_conversation(*, conversation: Conversation, title: str) -> None:
@@ -97,6 +122,11 @@ def delete_conversation(*, conversation: Conversation) -> None:
 def restore_conversation(*, conversation: Conversation) -> None:
     """Restore a deleted conversation as it was."""
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=None)
+
+
+def is_blank(text: str) -> bool:
+    """Return True for a text without a visible sign."""
+    return _UNSEEN.fullmatch(text) is not None
 
 
 def check_message(text: str, *, alone: bool = True) -> None:

@@ -19,9 +19,8 @@ from chatapp.conversations.embedding import vectors
 from chatapp.conversations.locks import lock, refuse_while_running
 from chatapp.conversations.toolbox.history_search import StoredRecall
 from chatapp.models import AuditEntry, Conversation, Message, audit, hidden_messages, message_store
-from chatapp.models.errors import IndexDamaged
+from chatapp.models.errors import IndexDamaged, Refused
 from chatapp.models.message_index import visible_text
-from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
 
 LONGEST = 50_000  # characters that a button forgets at once

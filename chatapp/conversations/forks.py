@@ -33,8 +33,8 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
+from chatapp.models.errors import Refused
 from chatapp.models.messages import MessageQuerySet
-from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
 from condense import noop
 

@@ -9,7 +9,7 @@ from django.db import transaction
 import condense
 from chatapp.models import Conversation, Message, Pin, message_store
 from chatapp.models.database import locking, select
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from condense import noop
 
 CLIENTS = noop("Another program writes this conversation. Choose “Continue here” first.")

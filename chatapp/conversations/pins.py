@@ -7,12 +7,12 @@ from django.db.models import Sum
 from django.utils import timezone
 
 import condense
-from chatapp.agent.annotated_blocks import quote_block, rule_block
+from chatapp.agent.annotated_blocks import is_claimed, quote_block, rule_block, stands_for, text_of
 from chatapp.conversations.context import sizes
 from chatapp.conversations.locks import lock, refuse_while_running
 from chatapp.models import Conversation, Message, Pin, message_store
+from chatapp.models.errors import Refused
 from chatapp.models.pins import digest_of
-from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
 from condense import noop
 
@@ -136,6 +136,13 @@ def unpin_message(*, conversation: Conversation, seq: int) -> None:
         Message.objects.filter(pk=message.pk).update(pinned=None)
         Pin.objects.filter(message=message).change(unpinned_at=timezone.now())
         message_store.note_record(own.pk)
+
+
+def claimed_rules(conversation: Conversation) -> list[str]:
+    """Return the rules that only an imported file says are the user's, none once they are."""
+    rows = conversation.messages.filter(claimed=True, rewind_parent=None).in_reading_order()
+    blocks = (block for row in rows for block in message_store.to_engine(row).blocks)
+    return [text_of(block) for block in blocks if stands_for(block) and is_claimed(block)]
 
 
 def adopt_rules(*, conversation: Conversation) -> None:

@@ -11,8 +11,8 @@ from chatapp.conversations.files.checkpoints import Change, Checkpoints
 from chatapp.conversations.locks import lock, refuse_while_running
 from chatapp.conversations.toolbox.toolbox import workspace_of
 from chatapp.models import Checkpoint, Conversation, Message, Rewind, hidden_messages
+from chatapp.models.errors import CheckpointFailed, Refused
 from chatapp.models.versions import read_versions
-from chatapp.operations.errors import CheckpointFailed, Refused
 from chatapp.project.sentences import translate as _
 
 log = logging.getLogger(__name__)

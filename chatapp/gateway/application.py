@@ -20,10 +20,9 @@ from chatapp.gateway.recording import ANSWER_BROKE_OFF, GONE, UNREACHED, Recordi
 from chatapp.gateway.requests import GatewayRequest
 from chatapp.gateway.sessions import find_known
 from chatapp.gateway.upstream import FAILURES, HOP_BY_HOP, Upstream, find_upstream, keys_in, sent
-from chatapp.models import ApiToken, spending
+from chatapp.models import ApiToken, errors, spending
 from chatapp.models.database import reading
 from chatapp.models.errors import explain_write_error
-from chatapp.operations import errors
 from chatapp.project.languages import in_words, reader_of
 from chatapp.project.middleware import client_address
 from chatapp.project.network import AddressRefused, host_of, proxy_of, why_unreached

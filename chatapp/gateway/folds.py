@@ -12,7 +12,6 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 
 import condense
-from chatapp.accounts.accounts import provider_for
 from chatapp.agent import events
 from chatapp.agent.errors import AgentError, SpendingLimitReached
 from chatapp.agent.model_call import ProviderSummarizer
@@ -25,6 +24,7 @@ from chatapp.conversations.context.turn_context import TurnSettings, read_terms
 from chatapp.conversations.embedding.rules_by_meaning import rules_among
 from chatapp.gateway.requests import GatewayRequest
 from chatapp.models import ApiToken, Condensation, Conversation, Message, Turn
+from chatapp.models.accounts import provider_for
 from chatapp.models.database import lock, reading
 from chatapp.operations.background_jobs import enqueue
 from chatapp.turns import actions

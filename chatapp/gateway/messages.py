@@ -3,8 +3,8 @@
 from typing import Any, override
 
 import condense
+from chatapp.agent.tool_arguments import read_arguments
 from chatapp.gateway.dialects import KINDS, Dialect, Json, RequestFacts
-from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.reply import AnthropicReply
 from chatapp.records.importers.claude_code import Session
 from chatapp.records.transfer.source_texts import fields, joined, listed
@@ -40,7 +40,7 @@ def _read(body: Json) -> RequestFacts:
 
 def _session_in(name: str) -> str:
     """Return the session in a user id of Claude Code, in its form of today or the one before."""
-    told = request_bytes.decode_input(name) if name.startswith("{") else {}
+    told = read_arguments(name) if name.startswith("{") else {}
     before, _, session = name.rpartition("_session_")
     return str(told.get("session_id") or (session if before else ""))
 

@@ -21,10 +21,9 @@ from chatapp.gateway.sessions import counted, find_conversation
 from chatapp.models import ApiToken, Turn
 from chatapp.models.database import reading
 from chatapp.providers import request_bytes
-from chatapp.providers.call_errors import ErrorEvent
+from chatapp.providers.call_errors import ErrorEvent, said_in
 from chatapp.providers.resilient_provider import scrub
 from chatapp.providers.sdk_provider import StreamedReply
-from chatapp.providers.stream_errors import said_in
 from chatapp.storage.partial_replies import WRITE_PAUSE, RetriedWrites, kept_draft, partial_replies
 from chatapp.turns import actions
 from condense import change_texts, noop

@@ -8,12 +8,12 @@ from typing import Any
 from django.db import transaction
 
 import condense
-from chatapp.accounts.accounts import preferences_of
 from chatapp.conversations.context import sizes
 from chatapp.conversations.toolbox.history_search import StoredRecall
 from chatapp.gateway.requests import GatewayRequest
 from chatapp.gateway.splices import MessageRecord, Splicer
 from chatapp.models import ApiToken, Conversation, HistoryLink, Message, message_store
+from chatapp.models.accounts import preferences_of
 from chatapp.records.transfer.source_texts import fields, joined
 from condense import noop
 

@@ -9,7 +9,6 @@ from django.db import models, transaction
 from django.utils import timezone
 
 import condense
-from chatapp.accounts.accounts import preferences_of
 from chatapp.gateway import naming
 from chatapp.gateway.bodies import read_body
 from chatapp.gateway.dialects import RequestFacts
@@ -203,16 +202,3 @@ def _put_beside(conversation: Conversation, parent: Conversation | None) -> None
     ClientConversation.objects.filter(pk=conversation.pk).update(parent=parent)
     at = timezone.now() if parent else None
     Conversation.objects.filter(pk=conversation.pk).update(archived_at=at)
-
-
-@transaction.atomic
-def continue_here(*, conversation: Conversation) -> None:
-    """Let a conversation of another program go on here; its next request begins another one."""
-    lock(Conversation, conversation.pk)
-    ClientConversation.objects.open().filter(pk=conversation.pk).update(is_open=False)
-    HistoryLink.objects.filter(message__conversation=conversation).delete()
-    # It was signed behind that program's prompt.
-    conversation.messages.all().stop_sending_thinking()
-    if conversation.profile is None:
-        default = preferences_of(conversation.owner).default_profile
-        Conversation.objects.filter(pk=conversation.pk).update(profile=default)

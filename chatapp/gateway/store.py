@@ -36,10 +36,10 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import changing, insert, next_key, now, together
+from chatapp.models.errors import Refused
 from chatapp.models.messages import MessageQuerySet
 from chatapp.models.processes import this_process
-from chatapp.operations.errors import Refused
-from chatapp.operations.telemetry import note_call
+from chatapp.project.telemetry import note_call
 from chatapp.records.transfer.source_texts import fields, joined
 from chatapp.storage.request_log import RequestLog
 

@@ -12,9 +12,9 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from chatapp.accounts.accounts import reached_by
 from chatapp.gateway.dialects import Dialect, RefusedRequest
 from chatapp.models import ApiToken, Profile
+from chatapp.models.accounts import reached_by
 from chatapp.project.network import Guard, proxy_of, tls
 from chatapp.project.sentences import translate as _
 from chatapp.providers import provider_spec

@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
 
-from chatapp.accounts import accounts
+from chatapp.models import accounts
 from chatapp.project.sentences import translate as _
 
 

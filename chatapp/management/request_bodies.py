@@ -11,7 +11,7 @@ from typing import Any, override
 
 from daphne import http_protocol
 
-from chatapp.operations.errors import not_saved
+from chatapp.models.errors import not_saved
 from chatapp.project.languages import Reader, in_words
 from chatapp.project.sentences import translate as _
 

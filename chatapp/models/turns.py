@@ -306,7 +306,3 @@ def _unless_ended(_columns: tuple[str, ...], rows: list[Any]) -> None:
     if not rows:
         said = condense.noop("Another process of the server ended this turn, or took it over.")
         raise TurnEndedElsewhere(said)
-
-
-def leave_unclaimed(_turn: Turn) -> None:
-    """Do nothing: ``TurnQuerySet.unclaimed`` lists it after a while."""

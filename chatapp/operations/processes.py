@@ -33,9 +33,9 @@ from django.utils.translation import gettext_noop
 from chatapp.models import Process
 from chatapp.models.database import execute
 from chatapp.models.databases import in_use, opened
-from chatapp.operations.telemetry import note_heartbeat
 from chatapp.project.environment import BadEnvironment, only_server_in
 from chatapp.project.sentences import translate as _
+from chatapp.project.telemetry import note_heartbeat
 
 log = logging.getLogger(__name__)
 

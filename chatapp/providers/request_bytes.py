@@ -13,18 +13,14 @@ from typing import Any
 import orjson
 
 import condense
-from chatapp.agent import tool_arguments
 from chatapp.agent.events import SentRequest
-from chatapp.providers.call_errors import ErrorEvent
-from chatapp.providers.stream_errors import error_in
+from chatapp.providers.call_errors import ErrorEvent, error_in
 
 DONE = "[DONE]"
 # Seconds for the end of a body whose reply is whole.
 ENDING = 0.5
 _BARE = re.compile(rb"\s*(?:\{|\[\s*(?:\{|$)|\[DONE\])")
 _GLUED = re.compile(rb"(?<=[}\]])\s*(?:data:\s*)?(?=\{|\[DONE\])")
-# A call's arguments, also where they are read of a file.
-UNPARSED, decode_input = tool_arguments.UNPARSED, tool_arguments.read_arguments
 
 
 class Kept[T]:

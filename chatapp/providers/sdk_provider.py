@@ -34,18 +34,19 @@ from chatapp.providers.call_errors import (
     EMPTY,
     NO_KEY,
     ONLY_THOUGHT,
+    REFUSED_END,
     CallTarget,
     ErrorEvent,
     Refusal,
     explain_loss,
     explain_refusal,
     no_reply,
+    refusal_of,
 )
 from chatapp.providers.formats import Json, at, listed
 from chatapp.providers.http import CONNECT_SECONDS, clients, open_client, paced
 from chatapp.providers.request_bytes import read_events
 from chatapp.providers.specs import ListedModel, ProviderSpec
-from chatapp.providers.stream_errors import REFUSED_END, refusal_of
 from chatapp.providers.thinking_tags import ThinkTags, parted
 from condense import noop, say
 

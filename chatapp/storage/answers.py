@@ -12,8 +12,9 @@ from chatapp.agent import events
 from chatapp.agent.errors import LeftWaiting
 from chatapp.models import Question, Review, Turn
 from chatapp.models.database import now
+from chatapp.models.errors import Refused
 from chatapp.models.questions import QuestionQuerySet, ReviewQuerySet
-from chatapp.operations.errors import Refused
+from chatapp.operations.background_jobs import enqueue_turn
 from chatapp.project.sentences import translate as _
 from chatapp.storage.partial_replies import RetriedWrites
 
@@ -77,18 +78,17 @@ def _seconds_until(moment: datetime) -> float:
 def store_answer(
     asked: QuestionQuerySet | ReviewQuerySet,
     turn: Turn,
-    enqueue: Callable[[Turn], None],
     **answer: Any,
 ) -> bool:
     """Store the answer to an open row; return False if it is not open any more.
 
-    A turn that waits without a process is passed to ``enqueue`` in the same transaction.
+    A turn that waits without a process is enqueued in the same transaction.
     """
     with transaction.atomic():
         locked = Turn.objects.locked(turn)
         changed = asked.change(answered_at=timezone.now(), **answer)
         if changed:
-            locked.offer(enqueue)
+            locked.offer(enqueue_turn)
     return bool(changed)
 
 

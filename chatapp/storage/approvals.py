@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,9 +16,8 @@ from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.conversations.files.checkpoints import Checkpoints
 from chatapp.conversations.files.storage_use import check_room
 from chatapp.conversations.toolbox import toolbox as toolboxes
-from chatapp.models import Checkpoint, Conversation, Profile, Question, Turn
-from chatapp.models.turns import leave_unclaimed
-from chatapp.operations.errors import CheckpointFailed, LimitReached, Refused
+from chatapp.models import Checkpoint, Conversation, Profile, Question
+from chatapp.models.errors import CheckpointFailed, LimitReached, Refused
 from chatapp.project.sentences import translate as _
 from chatapp.storage.answers import AnswerWait, refuse_unless_same, store_answer
 from chatapp.storage.partial_replies import RetriedWrites
@@ -170,13 +169,12 @@ def answer_question(
     question: Question,
     decision: str,
     words: str = "",
-    enqueue: Callable[[Turn], None] = leave_unclaimed,
 ) -> None:
     """Store a person's decision; raise Refused after another one, or if nobody waits for it.
 
     The decision is "once", "always" (in this conversation), "deny" for a reason in ``words``, or
-    "answer". Repeating it changes nothing. A turn that waits without a process is handed to
-    ``enqueue``, in the same transaction.
+    "answer". Repeating it changes nothing. A turn that waits without a process is enqueued, in the
+    same transaction.
     """
     status, wants_words = _BECOMES.get(decision), question.kind == Question.Kind.ANSWER
     if status is None or (status == Question.Status.ANSWERED) != wants_words:
@@ -188,7 +186,7 @@ def answer_question(
     with transaction.atomic():
         asked = Question.objects.pending().filter(pk=question.pk)
         said = {"status": status, "answer": words.strip()}
-        if store_answer(asked, question.turn, enqueue, **said):
+        if store_answer(asked, question.turn, **said):
             if decision == ALWAYS:
                 conversation = Conversation.objects.get(pk=question.turn.conversation_id)
                 conversation.tool_policies |= {question.tool: ToolPolicy.ALLOW.value}

@@ -33,7 +33,7 @@ from chatapp.models.database import (
 from chatapp.models.fields import sentences_in
 from chatapp.models.processes import this_process
 from chatapp.models.spending import check_spending_of, read_limits
-from chatapp.operations.telemetry import note_call
+from chatapp.project.telemetry import note_call
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.storage.request_log import RecordedRun, RequestLog
 

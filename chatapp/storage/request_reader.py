@@ -1,12 +1,11 @@
 """Puts requests together again, from stored rows and nothing else."""
 
-import hashlib
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from chatapp.models import Conversation, Fragment, Manifest, Message
+from chatapp.models import Fragment, Manifest, Message
 from chatapp.storage.request_log import Copy, Item, plain, unpack
 
 
@@ -116,19 +115,3 @@ def fragment_of(item: Item) -> int | None:
         case (int(pk),):
             return pk
     return None
-
-
-def find_changed() -> Iterator[Manifest]:
-    """Yield the records that do not lead back to the bytes that were sent."""
-    recorded = Manifest.objects.values("call__conversation")
-    spoken = Conversation.objects.filter(pk__in=recorded).values_list("pk", flat=True)
-    for conversation in spoken.iterator():
-        reader = RequestReader(conversation)
-        manifests = Manifest.objects.filter(call__conversation=conversation).order_by("pk")
-        for manifest in manifests.iterator():
-            try:
-                digest = hashlib.sha256(reader.read(manifest)).digest()
-            except (LookupError, ValueError, Manifest.DoesNotExist, zlib.error):
-                digest = b""
-            if digest != bytes(manifest.digest):
-                yield manifest

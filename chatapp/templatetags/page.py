@@ -18,7 +18,6 @@ from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.accounts.visits import browser
 from chatapp.conversations.context.sizes import CONDENSES, LATEST, TRUNCATES
 from chatapp.project import languages, sentences, static_files
 from chatapp.project.sentences import forms_of
@@ -27,7 +26,6 @@ from chatapp.web.views.sidebar import search_conversations
 
 register = template.Library()
 register.filter("in_words", languages.in_words)
-register.filter("browser", browser)
 
 # Words that scripts put on the page: each is a text, or a singular and a plural.
 SCRIPT_TEXTS = tomllib.loads(Path(__file__).with_name("script_texts.toml").read_text("utf-8"))
@@ -94,6 +92,21 @@ def names(things: Iterable[Any]) -> SafeString:
 
 
 register.filter("upright", condense.upright)
+
+# Browsers and systems by the names in their headers; the first that is found fits.
+_BROWSERS = ("Edg:Edge", "OPR:Opera", "Firefox", "Chromium", "Chrome", "CriOS:Chrome", "Safari")
+_SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS X:macOS", "CrOS:ChromeOS", "Linux")
+
+
+@register.filter
+def browser(header: str) -> str:
+    """Return a browser's name and its system's, or its header without either."""
+    found = [
+        next((name or mark for mark, _colon, name in known if mark in header), "")
+        for known in ([one.partition(":") for one in names] for names in (_BROWSERS, _SYSTEMS))
+    ]
+    told = sentences.translate("{browser} on {system}", browser=found[0], system=found[1])
+    return told if all(found) else header
 
 
 class _KeptNode(template.Node):

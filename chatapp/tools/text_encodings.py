@@ -6,10 +6,6 @@ from contextlib import suppress
 
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32"}
 _MARKS |= {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-# Spaces, and signs that take none.
-_UNSEEN = re.compile(
-    r"[\s\0\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff]*"
-)
 _WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
 # Characters from which a text of wide letters is recognised, and those that are examined.
 _LEAST, _SAMPLE = 4, 4_000
@@ -25,11 +21,6 @@ _USUAL = {codec: letters for codecs, letters in {
     "windows-1253": "αοιετνσρκπηυίόάέή", "cp949": "이다는을가에의하고지로기",
     "windows-1256": "اليمنترودبهة", "cp874": "านรกอเงมยลวท",
 }.items() for codec in codecs.split()}  # fmt: skip
-
-
-def is_blank(text: str) -> bool:
-    """Return True for a text without a visible sign."""
-    return _UNSEEN.fullmatch(text) is not None
 
 
 def decode(data: bytes) -> tuple[str, str, str]:

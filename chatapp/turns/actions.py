@@ -21,15 +21,15 @@ from chatapp.conversations.context.condense_requests import LONGEST_FOCUS, Conde
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import BackgroundDraft, Conversation, Question, Turn, TurnRequest, message_store
 from chatapp.models.database import reading, writing
+from chatapp.models.errors import Busy, Refused, TooManyTurns, Unclear
 from chatapp.operations.background_jobs import enqueue
-from chatapp.operations.errors import Busy, Refused, TooManyTurns, Unclear
 from chatapp.page.live import hints, incoming_frames, outgoing_frames
 from chatapp.page.live.channel import channel
 from chatapp.page.live.live_views import views
 from chatapp.project.sentences import translate as _
 from chatapp.storage import approvals
 from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
-from chatapp.turns.lifecycle import enqueue_turn, stop_unclaimed
+from chatapp.turns.lifecycle import stop_unclaimed
 from chatapp.turns.running_turns import Store, running_turns
 from chatapp.turns.turns_with_message import start_message
 from chatapp.turns.turns_without_message import check_condensing, start_condensing
@@ -279,9 +279,7 @@ def check_drafts(conversations: "Iterable[uuid.UUID] | QuerySet[Any, Any]") -> N
 
 def answer_question(question: Question, decision: str, words: str) -> None:
     """Store a person's decision, and have the turn read it that waits; raise Refused."""
-    approvals.answer_question(
-        question=question, decision=decision, words=words, enqueue=enqueue_turn
-    )
+    approvals.answer_question(question=question, decision=decision, words=words)
     announce_answer(question.turn.conversation_id)
 
 

@@ -14,7 +14,8 @@ from chatapp.condensing.draft_writer import close, close_attempt, written_here
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import BackgroundDraft, Condensation, Conversation, ModelCall, Turn
 from chatapp.models.processes import is_left, this_process
-from chatapp.turns.lifecycle import claim, enqueue_turn, finish_turn, hand_over
+from chatapp.operations.background_jobs import enqueue_turn
+from chatapp.turns.lifecycle import claim, finish_turn, hand_over
 from chatapp.turns.turn_records import account_for, came_to_its_end, keep_passed_on
 from condense import noop
 

@@ -17,9 +17,8 @@ from chatapp.condensing import background_drafts, draft_writer
 from chatapp.conversations.composer.slash_commands import expand
 from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.conversations.context.turn_context import TurnContext
-from chatapp.models import Conversation, Turn
+from chatapp.models import Conversation, Turn, errors
 from chatapp.models.database import reading
-from chatapp.operations import errors
 from chatapp.page.live import hints
 from chatapp.page.live.channel import channel
 from chatapp.turns import message_queue

@@ -25,11 +25,12 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import SqlStatement, insert, lock, only, row_locks, select, together
+from chatapp.models.errors import Busy, Refused, TooManyTurns
 from chatapp.models.processes import this_process
 from chatapp.models.spending import limits_of
 from chatapp.models.turns import claim as claim_turn
-from chatapp.operations import background_jobs, telemetry
-from chatapp.operations.errors import Busy, Refused, TooManyTurns
+from chatapp.operations import background_jobs
+from chatapp.project import telemetry
 from chatapp.project.sentences import translate as _
 from chatapp.turns.turn_records import close_what_is_open
 
@@ -233,21 +234,11 @@ def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
     return None
 
 
-def enqueue_turn(turn: Turn) -> None:
-    """Have a worker run an unclaimed turn, after those of users with fewer turns."""
-    from chatapp.operations.background_jobs.queues import defer_turn  # noqa: PLC0415 - only with Procrastinate
-
-    owner, others = turn.conversation.owner_id, turn.conversation.others
-    if others is None:
-        others = Turn.objects.unfinished().filter(conversation__owner=owner).count() - 1
-    defer_turn(str(turn.pk), turn.attempt, priority=-1 - others)
-
-
 def hand_over(
     turn: Turn,
     request: CondenseRequest | None = None,
     *,
-    enqueue: Callable[[Turn], None] = enqueue_turn,
+    enqueue: Callable[[Turn], None] = background_jobs.enqueue_turn,
 ) -> None:
     """Have another worker go on with a turn whose step is stored; one that waits does so alone.
 

@@ -11,7 +11,7 @@ from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.conversations.conversations import check_message
 from chatapp.models import Conversation, QueuedMessage, Turn, message_store
 from chatapp.models.database import execute
-from chatapp.operations.errors import Refused, TooManyTurns
+from chatapp.models.errors import Refused, TooManyTurns
 from chatapp.page.live.incoming_frames import SendMessage
 from chatapp.project.sentences import translate as _
 from chatapp.turns.lifecycle import check_turns

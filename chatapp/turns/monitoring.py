@@ -26,8 +26,8 @@ from prometheus_client.registry import Collector
 
 from chatapp.models import Condensation, Conversation, ModelCall, Turn
 from chatapp.models.database import execute, is_shared
-from chatapp.operations import telemetry
 from chatapp.page.live.live_views import views
+from chatapp.project import telemetry
 from chatapp.project.environment import BadEnvironment, folder_problem
 from chatapp.project.sentences import translate as _
 from chatapp.turns.running_turns import running_turns

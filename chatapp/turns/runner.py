@@ -24,13 +24,12 @@ from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import Turn, TurnRequest
 from chatapp.models.database import writing
-from chatapp.models.errors import explain_write_error
+from chatapp.models.errors import Refused, explain_write_error
 from chatapp.operations.background_jobs import enqueue
-from chatapp.operations.errors import Refused
-from chatapp.operations.telemetry import lost_turns
 from chatapp.page.live.channel import channel
 from chatapp.page.live.hints import ListChanged
 from chatapp.project import languages, logs
+from chatapp.project.telemetry import lost_turns
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.turns.lifecycle import TurnEnd, enqueue_next, finish_turn, hand_over
 from chatapp.turns.turn_loop import TurnLoop

@@ -18,9 +18,9 @@ from chatapp.agent.async_tasks import finish
 from chatapp.condensing import background_drafts
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.turn_context import TurnContext
-from chatapp.models import Turn, TurnRequest
+from chatapp.models import Turn, TurnRequest, errors
 from chatapp.models.database import give_back_idle, reading, recovering, writing
-from chatapp.operations import background_jobs, errors, processes
+from chatapp.operations import background_jobs, processes
 from chatapp.page.live import hints
 from chatapp.page.live.channel import channel
 from chatapp.project import logs
@@ -123,7 +123,7 @@ class RunningTurns:
             with transaction.atomic():
                 run = store()
                 if run and settings.CLUSTER:
-                    lifecycle.enqueue_turn(run.turn)
+                    background_jobs.enqueue_turn(run.turn)
                 elif run:
                     self._expected.add(run.turn.pk)
         except BaseException as error:

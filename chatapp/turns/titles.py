@@ -6,16 +6,15 @@ import uuid
 from asgiref.sync import sync_to_async
 
 import condense
-from chatapp.accounts.accounts import provider_for
 from chatapp.agent.model_call import StreamedCall
 from chatapp.agent.ports import ModelRequest, Nobody, Purpose
 from chatapp.agent.prompts import TITLE_SYSTEM, TITLE_WANTED
 from chatapp.conversations import conversations
 from chatapp.conversations.context.sizes import Scale
 from chatapp.conversations.context.turn_context import TurnContext, known_runs, read_run
-from chatapp.models import Message, Turn, message_store
+from chatapp.models import Message, Turn, errors, message_store
+from chatapp.models.accounts import provider_for
 from chatapp.models.database import reading
-from chatapp.operations import errors
 from chatapp.page.live import hints
 from chatapp.page.live.channel import channel
 from chatapp.storage.journal import Calls, ConversationJournal

@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import override
 
 import condense
-from chatapp.accounts.accounts import provider_for
 from chatapp.agent.loop import AgentLoop
 from chatapp.agent.ports import Audience
 from chatapp.condensing.controller import ContextController
@@ -13,6 +12,7 @@ from chatapp.conversations.context.sizes import Scale
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.conversations.toolbox.toolbox import toolbox_for
 from chatapp.models import message_store
+from chatapp.models.accounts import provider_for
 from chatapp.models.calls import measured_prompts, pace_of
 from chatapp.models.database import together
 from chatapp.storage.approvals import Approvals

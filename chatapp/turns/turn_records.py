@@ -28,7 +28,7 @@ from chatapp.models import (
 from chatapp.models.calls import taken_by
 from chatapp.models.database import lock
 from chatapp.models.fields import sentences_in
-from chatapp.operations.telemetry import note_call
+from chatapp.project.telemetry import note_call
 from chatapp.storage.partial_replies import kept_draft, partial_replies
 
 INTERRUPTED = "interrupted"

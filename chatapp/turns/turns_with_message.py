@@ -3,7 +3,6 @@
 from django.utils import timezone
 
 import condense
-from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.annotated_blocks import environment_block, forgotten_by, names_of
 from chatapp.conversations import forgotten_passages
 from chatapp.conversations.composer.attachments import (
@@ -18,6 +17,7 @@ from chatapp.conversations.conversations import check_message, title_of
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.conversations.toolbox.history_search import StoredRecall, with_subject
 from chatapp.models import Conversation, Preferences, message_store
+from chatapp.models.accounts import preferences_of
 from chatapp.models.database import insert, together
 from chatapp.models.errors import IndexDamaged
 from chatapp.page.live.incoming_frames import SendMessage

@@ -29,7 +29,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import lock
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from chatapp.page.live.incoming_frames import TakeUp
 from chatapp.page.live.status_panel import forecast
 from chatapp.project.sentences import translate as _

@@ -25,9 +25,8 @@ from django.utils.crypto import constant_time_compare
 from chatapp.accounts.rate_limits import count_request
 from chatapp.conversations.composer import slash_commands
 from chatapp.conversations.context.condense_requests import CondenseRequest
-from chatapp.models import Conversation, message_store
+from chatapp.models import Conversation, errors, message_store
 from chatapp.models.database import SqlStatement, reading, together
-from chatapp.operations import errors
 from chatapp.page.live import incoming_frames, outgoing_frames
 from chatapp.project import logs
 from chatapp.project.languages import Reader, in_words

@@ -22,8 +22,7 @@ from chatapp.conversations.context.trial_settings import Variant
 from chatapp.conversations.context.turn_context import NO_PROFILE, TurnSettings, read_terms
 from chatapp.conversations.locks import with_unpinned
 from chatapp.conversations.toolbox import toolbox as toolboxes
-from chatapp.models import Conversation, Rewind, message_store
-from chatapp.operations import errors
+from chatapp.models import Conversation, Rewind, errors, message_store
 from chatapp.page.markdown import render_markdown
 from chatapp.page.transcript import labels
 from chatapp.page.transcript.receipt_labels import facts_kept

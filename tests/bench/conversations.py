@@ -6,8 +6,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from chatapp.accounts import accounts
-from chatapp.models import Conversation, Message, Profile
+from chatapp.models import Conversation, Message, Profile, accounts
 
 BATCH = 5_000
 # About 400 bytes of JSON a message, as in the recorded sessions.

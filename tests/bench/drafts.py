@@ -11,9 +11,8 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from chatapp.accounts import accounts
 from chatapp.conversations import conversations
-from chatapp.models import Condensation, Conversation
+from chatapp.models import Condensation, Conversation, accounts
 from tests.bench.long import LONG, preferring
 from tests.bench.server import Page, Server, open_page, serving
 from tests.bench.table import Row

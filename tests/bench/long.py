@@ -10,8 +10,7 @@ from pathlib import Path
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from chatapp.accounts import accounts
-from chatapp.models import Condensation, Conversation, Preferences
+from chatapp.models import Condensation, Conversation, Preferences, accounts
 from tests.bench.server import Server, open_page
 from tests.chatapp.claude import answered_by
 from tests.sessions import session

@@ -3,7 +3,7 @@
 from django.contrib.auth.models import User
 from django.test import Client
 
-from chatapp.accounts.accounts import preferences_of
+from chatapp.models.accounts import preferences_of
 
 HTMX = {"HX-Request": "true"}
 

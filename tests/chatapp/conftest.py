@@ -23,7 +23,8 @@ from chatapp.models import (
 )
 from chatapp.project.languages import Reader
 from chatapp.records.maintenance.audit_check import verify_all
-from chatapp.storage.request_reader import RequestReader, find_changed
+from chatapp.records.maintenance.integrity import find_changed
+from chatapp.storage.request_reader import RequestReader
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.fixtures import anthropic_standin

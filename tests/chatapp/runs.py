@@ -6,11 +6,10 @@ from typing import Any
 from asgiref.sync import async_to_sync
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.agent.ports import Audience, CallOpening, Nobody, Purpose, ToolOutcome
 from chatapp.conversations.context.sizes import Scale
 from chatapp.conversations.context.turn_context import TurnContext
-from chatapp.models import Conversation, Profile, Turn, message_store
+from chatapp.models import Conversation, Profile, Turn, accounts, message_store
 from chatapp.page.live.status_panel import ContextState, context_state
 from chatapp.providers import request_bytes
 from chatapp.storage.journal import ConversationJournal

@@ -25,7 +25,6 @@ from django.utils import timezone
 
 import condense
 from chatapp.accounts import credentials
-from chatapp.accounts.accounts import prepare_owner
 from chatapp.agent.errors import TurnEndedElsewhere
 from chatapp.condensing import summary_reviews
 from chatapp.conversations.conversations import start_conversation
@@ -53,10 +52,11 @@ from chatapp.models import (
     audit,
     message_store,
 )
+from chatapp.models.accounts import prepare_owner
 from chatapp.models.database import execute
+from chatapp.models.errors import Refused
 from chatapp.models.processes import this_process
 from chatapp.models.turns import claim as claim_turn
-from chatapp.operations.errors import Refused
 from chatapp.page.live.incoming_frames import TakeUp
 from chatapp.records.maintenance.audit_check import verify_all
 from chatapp.storage import approvals
@@ -455,21 +455,25 @@ def test_a_turn_is_claimed_or_stopped(case: Case) -> None:
 def test_an_answer_is_heard_by_one_of_two(case: Case, kind: str, answers_first: bool) -> None:
     """The process that waits for it goes on, or has let go of the turn, and it is enqueued."""
     turn = case.turn(status="waiting", owner=this_process())
-    enqueued = list[Turn]()
-    said = {"enqueue": enqueued.append, "decision": "once"}
+    asked: Question | Review
     if kind == "question":
-        answer = partial(approvals.answer_question, question=case.question(turn), **said)
+        asked = case.question(turn)
+        answer = partial(approvals.answer_question, question=asked, decision="once")
     else:
-        said |= {"user": case.alice, "decision": "discard"}
-        answer = partial(summary_reviews.answer_review, review=case.review(turn), **said)
+        asked = case.review(turn)
+        said = {"user": case.alice, "decision": "discard"}
+        answer = partial(summary_reviews.answer_review, review=asked, **said)
     if answers_first:
         _said, released = beside(answer, turn.release)
     else:
         released, _said = beside(turn.release, answer)
-    assert (released, enqueued) == ((False, []) if answers_first else (True, [turn]))
+    asked.refresh_from_db()
+    assert released is not answers_first
     assert read(turn).owner == ("" if released else this_process())
+    offered = read(turn).offered_at
+    assert bool(offered and asked.answered_at and offered >= asked.answered_at) is released
     answer()
-    assert len(enqueued) == released
+    assert read(turn).offered_at == offered
 
 
 def test_what_ends_a_turn_and_what_it_writes_come_one_after_the_other(case: Case) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 
 PATIENCE = 60
 BLOCKED = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = %s"

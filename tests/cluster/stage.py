@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from chatapp.accounts.accounts import OWNER_NAME
 from chatapp.models import ApiToken, SignInToken
+from chatapp.models.accounts import OWNER_NAME
 from chatapp.page.live.live_views import LiveViews
 from tests.chatapp.visitors import Visitor
 from tests.cluster.cluster import Cluster

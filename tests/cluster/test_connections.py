@@ -10,7 +10,7 @@ from django.db import ConnectionHandler
 from psycopg_pool import ConnectionPool
 from pytest_django import DjangoDbBlocker
 
-from chatapp.operations.errors import Refused, saving
+from chatapp.models.errors import Refused, saving
 from chatapp.project.environment import read_database
 from chatapp.project.postgresql import base
 from tests.cluster.services import PATIENCE, Postgres

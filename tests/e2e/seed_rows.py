@@ -7,13 +7,13 @@ from decimal import Decimal
 from django.utils import timezone
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.conversations import conversations, rewind
 from chatapp.models import (
     Condensation,
     Conversation,
     Message,
     ModelCall,
+    accounts,
     hidden_messages,
     message_store,
 )

@@ -11,13 +11,13 @@ from django.test import Client
 from django.utils import timezone
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.conversations import conversations, rewind
 from chatapp.conversations.composer.attachments import block_for
 from chatapp.models import (
     AuditEntry,
     Conversation,
     ModelCall,
+    accounts,
     hidden_messages,
     message_store,
 )

@@ -10,7 +10,6 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
-from chatapp.accounts.accounts import provider_to_try
 from chatapp.conversations import conversations
 from chatapp.models import (
     Condensation,
@@ -21,6 +20,7 @@ from chatapp.models import (
     Profile,
     message_store,
 )
+from chatapp.models.accounts import provider_to_try
 from chatapp.providers.model_servers import probe
 from tests.chatapp.claude import answered_by
 from tests.chatapp.conftest import summarise, use_tools

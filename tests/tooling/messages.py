@@ -460,7 +460,7 @@ NOT_FOR_READERS = {
         "chatapp/tools",
     ),
     "for machines": (
-        "chatapp/operations/telemetry.py", "chatapp/turns/monitoring.py",
+        "chatapp/project/telemetry.py", "chatapp/turns/monitoring.py",
     ),
 }  # fmt: skip
 

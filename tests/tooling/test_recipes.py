@@ -79,7 +79,7 @@ call_command("migrate", "--run-syncdb", verbosity=0)
 from django.contrib.auth.models import User
 from django.test import Client
 from django.test.utils import setup_test_environment
-from chatapp.accounts.accounts import preferences_of
+from chatapp.models.accounts import preferences_of
 from chatapp.accounts.credentials import create_api_token
 setup_test_environment()
 owner = User.objects.create_user("ann")

@@ -15,6 +15,7 @@ import condense
 from chatapp.agent.annotated_blocks import attached, file_block, image_block
 from chatapp.agent.errors import ToolError
 from chatapp.conversations.context import sizes
+from chatapp.conversations.conversations import is_blank
 from chatapp.conversations.files.storage_use import room_for
 from chatapp.models import (
     Attachment,
@@ -25,10 +26,10 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import lock
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from chatapp.project.sentences import translate as _
 from chatapp.tools import documents
-from chatapp.tools.text_encodings import decode, is_blank
+from chatapp.tools.text_encodings import decode
 from chatapp.tools.wrapped_texts import unwrapped
 from condense import noop, say
 

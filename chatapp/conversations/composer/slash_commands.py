@@ -20,7 +20,7 @@ from chatapp.conversations.toolbox.history_search import with_subject
 from chatapp.conversations.toolbox.toolbox import folder_of, workspace_of
 from chatapp.models import Conversation
 from chatapp.models.database import reading
-from chatapp.operations.errors import Refused, Unclear
+from chatapp.models.errors import Refused, Unclear
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import in_a_row
 from chatapp.project.sentences import translate as _

@@ -19,7 +19,6 @@ from chatapp.conversations.context.turn_context import TurnSettings, budget_for,
 from chatapp.models import Condensation, Conversation, Preferences, Profile, message_store
 from chatapp.models.calls import measured_prompts
 from chatapp.project.sentences import number, percent
-from chatapp.providers import provider_spec
 
 # One for all: how far a model's own tokenizer is from it is learned from its reports.
 COUNTER: condense.TokenCounter = condense.PromptCounter()
@@ -39,7 +38,7 @@ class Overhead(NamedTuple):
 
 def overhead_of(terms: TurnSettings) -> Overhead:
     """Return the overhead of every request, as estimated for a provider's model."""
-    tool_prompt = provider_spec(terms.profile.provider).tool_prompt_tokens
+    tool_prompt = terms.profile.spec.tool_prompt_tokens
     return Overhead(_size_of(terms.system), _size_of(terms.tools) + tool_prompt)
 
 

@@ -19,15 +19,23 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 import condense
-from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolSpec
 from chatapp.agent.prompts import ABOUT, BROKEN, CLOSING, PROJECT, SYSTEM_PROMPT
 from chatapp.conversations.context.condense_requests import NO_REQUEST, CondenseRequest
 from chatapp.conversations.toolbox.toolbox import folder_of, offered
-from chatapp.models import Conversation, Message, Preferences, Profile, ToolRun, Turn, message_store
+from chatapp.models import (
+    Conversation,
+    Message,
+    Preferences,
+    Profile,
+    ToolRun,
+    Turn,
+    errors,
+    message_store,
+)
+from chatapp.models.accounts import preferences_of
 from chatapp.models.calls import pace_of
-from chatapp.operations import errors
 from chatapp.project.sentences import zone_named
 from chatapp.tools.update_todo_list import SPEC, read_items
 from chatapp.tools.workspace import Workspace

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from chatapp.operations.errors import CheckpointFailed
+from chatapp.models.errors import CheckpointFailed
 from chatapp.tools.shell import sandboxed, way_to
 from chatapp.tools.workspace import SKIPPED
 from condense import open_folder

@@ -21,7 +21,7 @@ from typing import IO, Any, cast
 from django.conf import settings
 
 from chatapp.agent.errors import ToolError
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from chatapp.project.sentences import translate as _
 from chatapp.tools.workspace import MAX_FILE, FolderEntry, Workspace, WritableWorkspace
 

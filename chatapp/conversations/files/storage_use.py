@@ -14,7 +14,7 @@ from django.db.models import Sum
 from chatapp.conversations.files.checkpoints import Checkpoints
 from chatapp.conversations.toolbox.toolbox import OWN, outputs_of
 from chatapp.models import Attachment, AttachmentTotal, Conversation, ServerSettings
-from chatapp.operations.errors import LimitReached
+from chatapp.models.errors import LimitReached
 from condense import say
 
 # Seconds after which folders are measured again, however much was put there meanwhile.

@@ -15,8 +15,7 @@ from django.utils import timezone
 from chatapp.agent.errors import ServerFailed
 from chatapp.agent.ports import ToolSpec
 from chatapp.models import McpServer, ServerSettings
-from chatapp.models.errors import DecryptionFailed
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import DecryptionFailed, Refused
 from chatapp.project.network import Guard
 from chatapp.project.sentences import translate as _
 from chatapp.tools.mcp import pool

@@ -13,7 +13,7 @@ from chatapp.agent.ports import Access, Line, ToolPolicy, ToolSpec
 from chatapp.conversations.toolbox import mcp_servers
 from chatapp.conversations.toolbox.history_search import StoredHistory
 from chatapp.models import Conversation, McpServer, Profile
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from chatapp.project.network import Guard
 from chatapp.project.sentences import translate as _
 from chatapp.tools import TOOL_SPECS, WorkspaceToolbox

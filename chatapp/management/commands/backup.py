@@ -8,7 +8,7 @@ from typing import Any, override
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from chatapp.operations.errors import BadArchive, NotCopied
+from chatapp.models.errors import BadArchive, NotCopied
 from chatapp.project.installation import PROGRAM
 from chatapp.project.sentences import translate as _
 from chatapp.records.maintenance import backups, erasure

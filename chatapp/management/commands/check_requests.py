@@ -9,7 +9,7 @@ from django.utils.translation import gettext_noop
 
 from chatapp.models import Manifest
 from chatapp.project.sentences import translate as _
-from chatapp.storage.request_reader import find_changed
+from chatapp.records.maintenance import integrity
 
 MOST_CHANGED_NAMED = 10
 
@@ -24,7 +24,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **_options: Any) -> None:
         """Print that all are the same; raise CommandError with those that are not."""
         try:
-            changed = find_changed()
+            changed = integrity.find_changed()
             named = [*islice(changed, MOST_CHANGED_NAMED)]
             others = sum(1 for _ in changed)
             total = Manifest.objects.count()
@@ -32,12 +32,7 @@ class Command(BaseCommand):
             said = _("The database can't be read to its end: {error}.", error=error)
             raise CommandError(said) from error
         if not named:
-            said = _(
-                "The only request can be shown as it was sent.",
-                "All {count:,} requests can be shown as they were sent.",
-                count=total,
-            )
-            self.stdout.write(said)
+            self.stdout.write(integrity.all_shown(total))
             return
         calls = ", ".join(str(manifest.pk) for manifest in named)
         said = gettext_noop(

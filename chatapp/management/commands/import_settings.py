@@ -10,9 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.management import find_user
-from chatapp.models import Preferences
+from chatapp.models import Preferences, accounts
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
 from chatapp.web.forms.preferences import INHERITED, OWN, PreferencesForm, ThresholdChoice

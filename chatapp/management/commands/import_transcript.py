@@ -6,10 +6,10 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 
+from chatapp.conversations import pins
 from chatapp.management import find_user
-from chatapp.models import Conversation, Source
-from chatapp.operations import errors, processes
-from chatapp.page.transcript import pinned
+from chatapp.models import Conversation, Source, errors
+from chatapp.operations import processes
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
 from chatapp.records.importers import UNKNOWN_FORMAT, list_formats, read_file, recognise
@@ -78,7 +78,7 @@ class Command(BaseCommand):
         # Texts of the file that the model would obey.
         if made.system_prompt:
             self.stdout.write(_("Its system prompt: {prompt}", prompt=made.system_prompt))
-        for rule in pinned.claimed_rules(made):
+        for rule in pins.claimed_rules(made):
             self.stdout.write(_("A rule that its owner has not made theirs: {rule}", rule=rule))
 
     def _report(self, source: Source) -> None:

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 
 from chatapp.models.databases import draft_at, name_of, opened
-from chatapp.operations.errors import NotCopied
+from chatapp.models.errors import NotCopied
 from chatapp.project.environment import database_at, only_server_in
 from chatapp.project.sentences import translate as _
 from chatapp.records.maintenance import backups, moves, row_copy

@@ -12,7 +12,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.utils import timezone
 
 from chatapp.models.databases import in_use, name_of, opened
-from chatapp.operations.errors import BadArchive, NotCopied
+from chatapp.models.errors import BadArchive, NotCopied
 from chatapp.project.environment import only_server_in
 from chatapp.project.installation import PROGRAM
 from chatapp.project.sentences import translate as _

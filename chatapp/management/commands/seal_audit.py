@@ -7,8 +7,8 @@ from typing import Any, override
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from chatapp.models.errors import BadSeal
 from chatapp.operations.background_jobs import enqueue
-from chatapp.operations.errors import BadSeal
 from chatapp.project.sentences import translate as _
 from chatapp.records.maintenance import audit_seals
 from chatapp.records.maintenance.backups import dated_file

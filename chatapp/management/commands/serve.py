@@ -23,7 +23,8 @@ from twisted.internet import asyncioreactor
 from twisted.internet.defer import Deferred
 
 from chatapp import checks
-from chatapp.accounts import accounts, credentials
+from chatapp.accounts import credentials
+from chatapp.models import accounts
 from chatapp.models.database import execute, is_shared
 from chatapp.operations import processes
 from chatapp.page.live import incoming_frames as protocol

@@ -12,7 +12,7 @@ from django.db import DatabaseError
 from django.utils.translation import gettext_noop
 
 from chatapp.models import Conversation
-from chatapp.operations.errors import BadSeal
+from chatapp.models.errors import BadSeal
 from chatapp.project.sentences import translate as _
 from chatapp.records.maintenance import audit_check, audit_seals
 

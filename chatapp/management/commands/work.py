@@ -11,8 +11,7 @@ from django.db import connections
 from django.utils.module_loading import import_string
 
 from chatapp import checks
-from chatapp.accounts import accounts
-from chatapp.conversations.context import sizes
+from chatapp.models import accounts
 from chatapp.operations import processes
 from chatapp.project import terminal
 from chatapp.project.garbage import keep_collections_short
@@ -50,7 +49,6 @@ class Command(BaseCommand):
         checks.refuse_unfit()
         if settings.ALLOW_COMMANDS:
             hide_environment()
-        sizes.warm_up()
         load_sdks(accounts.providers_in_use())
         key_rotation.warn_of_unreadable()
         # This thread asks nothing more.

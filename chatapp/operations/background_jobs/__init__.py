@@ -20,6 +20,7 @@ from django.utils.asyncio import async_unsafe
 from django.utils.module_loading import import_string
 
 import condense
+from chatapp.models import Turn
 from chatapp.project import logs
 
 log = logging.getLogger(__name__)
@@ -68,6 +69,19 @@ def enqueue(name: str, *, after: float = 0.0, key: str = "", **arguments: Any) -
         defer(name, after=after, key=key, arguments=arguments)
     else:
         transaction.on_commit(functools.partial(_begin, name, after, key, arguments))
+
+
+def enqueue_turn(turn: Turn) -> None:
+    """Have a worker run an unclaimed turn, after those of users with fewer turns.
+
+    A server without workers takes it up itself when it starts.
+    """
+    if settings.CLUSTER:
+        owner, others = turn.conversation.owner_id, turn.conversation.others
+        if others is None:
+            others = Turn.objects.unfinished().filter(conversation__owner=owner).count() - 1
+        defer_turn = import_string("chatapp.operations.background_jobs.queues.defer_turn")
+        defer_turn(str(turn.pk), turn.attempt, priority=-1 - others)
 
 
 async def run(name: str, arguments: dict[str, Any]) -> None:

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field, replace
 from django.template.loader import render_to_string
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.agent import events
 from chatapp.condensing import background_drafts
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.sizes import CondensingPoint, source_label
 from chatapp.conversations.context.turn_context import TurnSettings
-from chatapp.models import Condensation, Conversation, Preferences, Rewind, message_store
+from chatapp.models import Condensation, Conversation, Preferences, Rewind, accounts, message_store
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
 from chatapp.models.spending import Spending, limits_of, read_spending, spending_of, tell

@@ -28,17 +28,6 @@ def pin_lines(conversation: Conversation) -> Sequence[PinLine]:
     return [_line(pin, message_store.to_engine(pin.message)) for pin in pins]
 
 
-def claimed_rules(conversation: Conversation) -> list[str]:
-    """Return the rules that only an imported file says are the user's, none once they are."""
-    rows = conversation.messages.filter(claimed=True, rewind_parent=None).in_reading_order()
-    parts = (
-        attached_part(index, block)
-        for row in rows
-        for index, block in enumerate(message_store.to_engine(row).blocks)
-    )
-    return [part.text for part in parts if isinstance(part, PinnedPart) and part.claimed]
-
-
 def _line(pin: Pin, message: condense.Message) -> PinLine:
     parts = (attached_part(index, block) for index, block in enumerate(message.blocks))
     alone = next((part for part in parts if isinstance(part, PinnedPart)), None)

@@ -11,11 +11,10 @@ from typing import Any
 import condense
 from chatapp.agent import events
 from chatapp.agent.tool_arguments import read_arguments
-from chatapp.providers.call_errors import Undocumented
+from chatapp.providers.call_errors import Undocumented, error_in
 from chatapp.providers.charges import charged_in, terms_in
 from chatapp.providers.formats import at, listed
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
-from chatapp.providers.stream_errors import error_in
 from chatapp.providers.written_calls import known_name
 
 # Blocks whose text, kept under the same name, grows piece by piece.

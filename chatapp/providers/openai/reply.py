@@ -12,11 +12,11 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.tool_arguments import UNPARSED, read_arguments
 from chatapp.providers import request_bytes
+from chatapp.providers.call_errors import error_in
 from chatapp.providers.charges import charged_in, terms_in
 from chatapp.providers.formats import at, listed
 from chatapp.providers.reasoning import DETAILS, FIELDS, Form
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
-from chatapp.providers.stream_errors import error_in
 from chatapp.providers.written_calls import known_name
 
 Data = Mapping[Any, Any]

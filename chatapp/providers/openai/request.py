@@ -17,6 +17,7 @@ from typing import Any
 import condense
 from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import Model, ModelRequest, ToolSpec
+from chatapp.agent.tool_arguments import read_arguments
 from chatapp.providers import request_bytes
 from chatapp.providers.formats import Frame, MessagesFormat, listed
 from chatapp.providers.openai.spec import SPEC
@@ -276,7 +277,7 @@ class ChatFormat(MessagesFormat):
                 blocks = [*([thinking] if thought else ()), *_blocks(said.get("content"))]
                 for call in listed(said.get("tool_calls")):
                     function = _mapping(call.get("function"))
-                    given = request_bytes.decode_input(str(function.get("arguments") or ""))
+                    given = read_arguments(str(function.get("arguments") or ""))
                     name = str(function.get("name"))
                     blocks.append(condense.ToolUseBlock(str(call.get("id")), name, given))
                 return condense.Message("assistant", tuple(blocks))

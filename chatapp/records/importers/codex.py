@@ -8,7 +8,7 @@ from typing import Any, override
 from django.utils.translation import gettext_lazy
 
 import condense
-from chatapp.providers import request_bytes
+from chatapp.agent.tool_arguments import read_arguments
 from chatapp.records.transfer import Piece, transcripts
 from chatapp.records.transfer.source_texts import fields, joined, listed
 from chatapp.records.transfer.transcript_files import Sample, read_lines
@@ -139,7 +139,7 @@ def _said(item: Mapping[Any, Any]) -> tuple[str, list[transcripts.Block]]:
 
 def _answers(output: str) -> str:
     """Return the user's answers, one a line."""
-    given = request_bytes.decode_input(output).get("answers")
+    given = read_arguments(output).get("answers")
     if not isinstance(given, dict):
         return ""
     found = [one.get("answers") for one in given.values() if isinstance(one, dict)]

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from chatapp.providers import request_bytes
+from chatapp.agent.tool_arguments import read_arguments
 from chatapp.records.transfer.archives import Archive
 from chatapp.records.transfer.chats import UNKNOWN, Chat, Said
 from chatapp.records.transfer.source_texts import fields, joined, listed
@@ -93,7 +93,7 @@ def _parts(text: str) -> Iterator[Block]:
         else:
             # Older versions have the result among the attributes, some calls no id.
             result = told.get("result") or inner
-            said = request_bytes.decode_input(f'{{"result": {result}}}').get("result")
+            said = read_arguments(f'{{"result": {result}}}').get("result")
             output = said if isinstance(said, str) else result
             yield from blocks_in([told | {"type": "tool_call", "output": output}], f"call_{number}")
         yield from blocks_in(after.strip())

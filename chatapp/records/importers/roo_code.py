@@ -14,7 +14,7 @@ from typing import Any, override
 
 from django.utils.translation import gettext_lazy
 
-from chatapp.providers import request_bytes
+from chatapp.agent.tool_arguments import read_arguments
 from chatapp.records.transfer import Piece, Problem, Unusable
 from chatapp.records.transfer.source_texts import joined
 from chatapp.records.transfer.transcript_files import Sample, read_items
@@ -181,5 +181,5 @@ def _said_in_result(text: str, tool: str) -> str:
         return wrapped[2].strip() if wrapped else ""
     if tool not in _CHANGING or not text.startswith("{"):
         return ""
-    told = request_bytes.decode_input(text)
+    told = read_arguments(text)
     return str(told.get("feedback") or "") if told.get("status") == "denied" else ""

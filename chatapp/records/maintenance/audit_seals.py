@@ -22,7 +22,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from chatapp.models import AuditEntry, Conversation, audit
-from chatapp.operations.errors import BadSeal
+from chatapp.models.errors import BadSeal
 from chatapp.project.environment import read_or_create_secret
 from chatapp.project.sentences import translate as _
 from chatapp.records.maintenance import audit_check

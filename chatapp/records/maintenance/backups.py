@@ -30,7 +30,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from chatapp.models.database import is_shared
-from chatapp.operations.errors import BadArchive
+from chatapp.models.errors import BadArchive
 from chatapp.project.environment import database_problem
 from chatapp.project.sentences import translate as _
 from chatapp.records.maintenance import row_copy

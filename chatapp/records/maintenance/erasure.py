@@ -27,7 +27,7 @@ from chatapp.models import AuditEntry, Conversation, Deletion, ImportRun, audit,
 from chatapp.models.account_deletions import people
 from chatapp.models.database import execute, is_shared, lock, now, piece
 from chatapp.models.databases import tables
-from chatapp.operations.errors import BadArchive
+from chatapp.models.errors import BadArchive
 from chatapp.project.sentences import translate as _
 
 # Rows that are deleted in one transaction, and its seconds at most: some rows are large.

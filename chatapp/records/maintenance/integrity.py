@@ -1,5 +1,7 @@
 """Integrity: a sentence for each fault in the database, its tags and its records."""
 
+import hashlib
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -16,6 +18,7 @@ from chatapp.project.installation import PROGRAM
 from chatapp.project.sentences import translate as _
 from chatapp.records.maintenance import audit_check, key_rotation
 from chatapp.records.maintenance.backups import first_damage, newer_migrations
+from chatapp.storage.request_reader import RequestReader
 
 # Places that are named of one kind of problem.
 NAMED = 5
@@ -40,6 +43,31 @@ def count_stored() -> dict[str, int]:
         "messages": models.Message.objects.count(),
         "condensations": models.Condensation.objects.count(),
     }
+
+
+def find_changed() -> Iterator[models.Manifest]:
+    """Yield the records that do not lead back to the bytes that were sent."""
+    recorded = models.Manifest.objects.values("call__conversation")
+    spoken = models.Conversation.objects.filter(pk__in=recorded).values_list("pk", flat=True)
+    for conversation in spoken.iterator():
+        reader = RequestReader(conversation)
+        manifests = models.Manifest.objects.filter(call__conversation=conversation).order_by("pk")
+        for manifest in manifests.iterator():
+            try:
+                digest = hashlib.sha256(reader.read(manifest)).digest()
+            except (LookupError, ValueError, models.Manifest.DoesNotExist, zlib.error):
+                digest = b""
+            if digest != bytes(manifest.digest):
+                yield manifest
+
+
+def all_shown(total: int) -> str:
+    """Return the sentence for this number of requests, of which none is changed."""
+    return _(
+        "The only request can be shown as it was sent.",
+        "All {count:,} requests can be shown as they were sent.",
+        count=total,
+    )
 
 
 def _damage() -> Iterator[str]:

@@ -8,12 +8,12 @@ from chatapp.checks import check_defaults
 from chatapp.models import Conversation, Manifest
 from chatapp.models.database import execute, is_shared
 from chatapp.models.databases import in_use, name_of, snapshot, tables
-from chatapp.operations.errors import NotCopied
+from chatapp.models.errors import NotCopied
 from chatapp.project.environment import APPLICATION, PROCESS
 from chatapp.project.sentences import translate as _
 from chatapp.records.maintenance import audit_check, row_copy
+from chatapp.records.maintenance.integrity import all_shown, find_changed
 from chatapp.records.maintenance.row_copy import Copied, Say
-from chatapp.storage.request_reader import find_changed
 
 # Places that are named of one kind of problem.
 NAMED = 5
@@ -116,15 +116,11 @@ type _Found = tuple[dict[object, str], str, str]
 def _requests() -> _Found:
     problems: dict[object, str] = {one.pk: _("call {id}", id=one.pk) for one in find_changed()}
     total = Manifest.objects.count()
-    said = _(
-        "The only request can be shown as it was sent.",
-        "All {count:,} requests can be shown as they were sent.",
-        count=total,
-    )
+    said = all_shown(total)
     if problems:
         said = _(
             "All {total:,} requests can be shown as they were sent but {damaged:,}, as before: "
-            "check_integrity says more.",
+            "check_requests says more.",
             total=total,
             damaged=len(problems),
         )

@@ -18,7 +18,7 @@ from django.db.migrations.executor import MigrationExecutor
 import condense
 from chatapp.models import databases, message_index
 from chatapp.models.databases import Column, ModelTable, in_use, tables
-from chatapp.operations.errors import NotCopied
+from chatapp.models.errors import NotCopied
 from chatapp.project.installation import PROGRAM
 from chatapp.project.sentences import translate as _
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from chatapp.operations import errors
+from chatapp.models import errors
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import override
 from django.conf import settings
 
 from chatapp.conversations.composer import attachments
-from chatapp.operations import errors
+from chatapp.models import errors
 from chatapp.records.transfer import Unusable
 from chatapp.records.transfer.transcript_files import DAMAGED, Document, opened
 from chatapp.records.transfer.transcripts import Block

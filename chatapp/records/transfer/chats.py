@@ -13,7 +13,7 @@ from typing import Any, override
 import condense
 from chatapp.agent.annotated_blocks import file_block
 from chatapp.conversations.composer.attachments import clean_name
-from chatapp.operations import errors
+from chatapp.models import errors
 from chatapp.project.sentences import translate as _
 from chatapp.records.transfer import Begin, Piece, Problem, Unusable
 from chatapp.records.transfer.archives import Archive

@@ -19,9 +19,8 @@ from django.utils import translation
 
 from chatapp.agent.async_tasks import finish
 from chatapp.conversations.embedding.vectors import enqueue_due
-from chatapp.models import ImportRun, Source
+from chatapp.models import ImportRun, Source, errors
 from chatapp.models.database import STOP, Stopped, go_on, now
-from chatapp.operations import errors
 from chatapp.operations.background_jobs import enqueue
 from chatapp.project.sentences import translate as _
 from chatapp.records.transfer import Piece, record_import

@@ -12,7 +12,6 @@ from django.db import DatabaseError, IntegrityError, models, transaction
 from django.db.models import Sum
 from django.utils import timezone
 
-from chatapp.accounts import accounts
 from chatapp.conversations import conversations
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.turn_context import terms_with
@@ -28,14 +27,15 @@ from chatapp.models import (
     Review,
     Source,
     Turn,
+    accounts,
     audit,
+    errors,
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
 from chatapp.models.database import Stopped, piece
 from chatapp.models.meanings import mark_due
 from chatapp.models.processes import is_left, this_process
 from chatapp.models.versions import read_versions
-from chatapp.operations import errors
 from chatapp.providers import keyless_spec
 from chatapp.records.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.records.transfer.import_spool import Spool

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.conf import settings
 
+from chatapp.agent.tool_arguments import UNPARSED, read_arguments
 from chatapp.models.database import go_on
-from chatapp.providers import request_bytes
 from condense import noop, well_formed
 
 # Keys of names, places, times and settings, of a page's own fields, and of copies.
@@ -27,7 +27,7 @@ _OF_PAGE = re.compile("(?!(?:args|arguments|content|input|output|tool_call)$).*"
 _TEXT = {
     "", "content", "error", "message", "output", "parts", "prompt", "refusal", "result", "summary",
     "text", "think", "thinking", "thoughts", "title", "transcript", "user_profile", "value",
-    request_bytes.UNPARSED,
+    UNPARSED,
 }  # fmt: skip
 # Marks that are drawn as something else, or that stand for something that can't be drawn.
 _MARKUP = re.compile(
@@ -93,7 +93,7 @@ def leaves(value: Any, *, in_source: bool = False) -> Iterator[tuple[str, str]]:
     while waiting:
         key, one = waiting.pop()
         if in_source and isinstance(one, str) and key not in _TEXT and one.lstrip()[:1] == "{":
-            one = request_bytes.decode_input(one)
+            one = read_arguments(one)
         if isinstance(one, dict):
             skipped = _OF_PAGE if str(one.get("type")).startswith("tool_") else _NO_TEXT
             waiting += [

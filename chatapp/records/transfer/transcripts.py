@@ -11,6 +11,7 @@ from django.conf import settings
 from django.utils import timezone
 
 import condense
+from chatapp.agent.tool_arguments import read_arguments
 from chatapp.models import hidden_messages
 from chatapp.providers import request_bytes
 from chatapp.records.transfer import Beside, Piece, Problem
@@ -270,7 +271,7 @@ def text_block(text: str) -> Block:
 
 def call_block(name: str, call_id: Any, arguments: Any) -> Block:
     """Return a tool's call; arguments that are no JSON are kept as text."""
-    given = request_bytes.decode_input(arguments) if isinstance(arguments, str) else arguments
+    given = read_arguments(arguments) if isinstance(arguments, str) else arguments
     return {"type": "tool_use", "id": str(call_id), "name": name, "input": given or {}}
 
 

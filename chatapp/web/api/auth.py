@@ -22,8 +22,7 @@ from ninja.security import HttpBearer
 import condense
 from chatapp.accounts import credentials
 from chatapp.accounts.rate_limits import GuessLimit, count_request
-from chatapp.models import ApiToken, Conversation
-from chatapp.operations import errors
+from chatapp.models import ApiToken, Conversation, errors
 from chatapp.project import logs
 from chatapp.project.languages import in_words, reader_of
 from chatapp.project.sentences import translate as _

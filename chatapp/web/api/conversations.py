@@ -10,11 +10,10 @@ from ninja import File, Form, Router
 from ninja.errors import HttpError
 from ninja.files import UploadedFile
 
-from chatapp.accounts import accounts
 from chatapp.conversations import conversations
 from chatapp.conversations import pins as pins_
 from chatapp.conversations.composer import attachments as attachments_
-from chatapp.models import Attachment, Conversation, Profile, message_store
+from chatapp.models import Attachment, Conversation, Profile, accounts, message_store
 from chatapp.page.transcript import pinned
 from chatapp.project.sentences import translate as _
 from chatapp.turns import actions

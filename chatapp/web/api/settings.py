@@ -8,8 +8,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Router
 
 import condense
-from chatapp.accounts import accounts
-from chatapp.models import Preferences, Profile
+from chatapp.models import Preferences, Profile, accounts
 from chatapp.turns import actions
 from chatapp.web.api import schemas
 from chatapp.web.api.auth import ApiRequest, keepers, refuse

@@ -19,9 +19,17 @@ from chatapp.agent import events
 from chatapp.condensing import summary_reviews
 from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.conversations.conversations import check_message
-from chatapp.models import Conversation, Message, Question, Review, ToolRun, Turn, message_store
+from chatapp.models import (
+    Conversation,
+    Message,
+    Question,
+    Review,
+    ToolRun,
+    Turn,
+    errors,
+    message_store,
+)
 from chatapp.models.database import reading
-from chatapp.operations import errors
 from chatapp.page.live import incoming_frames
 from chatapp.page.live.codec import to_json
 from chatapp.page.transcript.message_parts import result_text
@@ -29,7 +37,7 @@ from chatapp.project import logs
 from chatapp.project.languages import in_words, reader
 from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
-from chatapp.turns.lifecycle import check_turns, enqueue_turn
+from chatapp.turns.lifecycle import check_turns
 from chatapp.web.api import conversations, schemas
 from chatapp.web.api.auth import NO_TOKEN, ApiRequest, Pk, own_conversation
 from chatapp.web.api.pagination import Part, by_moment
@@ -256,7 +264,6 @@ def answer_review(
         decision=said.decision,
         summary=review.shown if said.summary is None else said.summary,
         focus=said.focus,
-        enqueue=enqueue_turn,
     )
     actions.announce_answer(pk)
     review.refresh_from_db()

@@ -11,9 +11,9 @@ from django.core.validators import MaxValueValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.accounts.accounts import LONGEST_PROFILE_NAME
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.models import Profile
+from chatapp.models.accounts import LONGEST_PROFILE_NAME
 from chatapp.models.profiles import effort_choices, server_key
 from chatapp.project.network import without_userinfo
 from chatapp.project.sentences import translate

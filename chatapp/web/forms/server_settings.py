@@ -7,9 +7,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.accounts import server_profiles
 from chatapp.agent.ports import Access
-from chatapp.models import ServerSettings
+from chatapp.models import ServerSettings, accounts
 from chatapp.models.server_settings import LIMITS
 from chatapp.tools import TOOL_SPECS
 from chatapp.web.forms import ModelForm
@@ -38,7 +37,7 @@ class ServerSettingsForm(ModelForm[ServerSettings]):
 
     def __init__(self, *args: Any, operator: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.shareable = [*server_profiles.shareable(operator)]
+        self.shareable = [*accounts.shareable(operator)]
         profiles = cast(forms.MultipleChoiceField, self.fields["profiles"])
         profiles.choices = [
             (str(one.pk), f"{one.name} · {one.model} · {one.owner}") for one in self.shareable
@@ -64,9 +63,9 @@ class ServerSettingsForm(ModelForm[ServerSettings]):
         chosen = {*self.cleaned_data["profiles"]}
         for profile in self.shareable:
             if profile.is_shared and str(profile.pk) not in chosen:
-                server_profiles.stop_sharing(profile)
+                accounts.stop_sharing(profile)
             elif str(profile.pk) in chosen and not profile.is_shared:
-                server_profiles.share(profile)
+                accounts.share(profile)
         allowed = self.cleaned_data["tools"]
         self.instance.denied_tools = [one for one in deniable() if one not in allowed]
         return super().save(commit)

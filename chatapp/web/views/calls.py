@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from chatapp.models import AuditEntry, Conversation, ModelCall, Source
 from chatapp.models.database import reading_damaged_text
+from chatapp.models.errors import BadSeal
 from chatapp.models.pagination import read_number
 from chatapp.models.spending import read_spending
-from chatapp.operations.errors import BadSeal
 from chatapp.page.inspector.next_request import read_next_request
 from chatapp.page.inspector.request_chart import draw_chart
 from chatapp.page.inspector.requests import read_body

@@ -9,10 +9,10 @@ from django.conf import settings
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 
-from chatapp.accounts import accounts, new_profiles
+from chatapp.accounts import new_profiles
 from chatapp.conversations import conversations
 from chatapp.conversations.context.turn_context import read_todo
-from chatapp.models import Conversation, Profile, message_index
+from chatapp.models import Conversation, Profile, accounts, message_index
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.pagination import read_number
 from chatapp.page.live.status_panel import context_state

@@ -25,8 +25,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from chatapp.accounts.rate_limits import count_request
-from chatapp.models import Conversation, ServerSettings
-from chatapp.operations import errors
+from chatapp.models import Conversation, ServerSettings, errors
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import ZONE_COOKIE, zone_named
 from chatapp.tools.shell import bubblewrap

@@ -15,7 +15,7 @@ from django_htmx.http import reswap, retarget
 from chatapp.condensing import ratings
 from chatapp.condensing import undo as undo_
 from chatapp.conversations import rewind
-from chatapp.models import Condensation, Conversation
+from chatapp.models import Condensation, Conversation, errors
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.database import reading_damaged_text
 from chatapp.models.pagination import (
@@ -25,7 +25,6 @@ from chatapp.models.pagination import (
     read_number,
     write_cursor,
 )
-from chatapp.operations import errors
 from chatapp.page.inspector.day_strip import draw_days
 from chatapp.page.inspector.size_history import draw_size_history
 from chatapp.page.transcript import condensation_page, originals

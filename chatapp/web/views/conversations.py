@@ -11,16 +11,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django_htmx.http import trigger_client_event
 
-from chatapp.accounts import accounts
 from chatapp.conversations import conversations, forks
 from chatapp.conversations import rewind as rewind_
 from chatapp.conversations.composer import slash_commands
 from chatapp.conversations.composer.attachments import find_attachments
 from chatapp.conversations.toolbox.toolbox import SAMPLES
-from chatapp.gateway import sessions
-from chatapp.models import Conversation
+from chatapp.models import Conversation, accounts, errors
 from chatapp.models.pagination import read_number
-from chatapp.operations import errors
 from chatapp.page.transcript import labels
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
@@ -124,7 +121,7 @@ def _begin(request: UserRequest, prompt: str, attached: Sequence[str]) -> HttpRe
 @in_conversation("POST")
 def continue_here(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Go on here with a conversation that another program began."""
-    sessions.continue_here(conversation=conversation)
+    conversations.continue_here(conversation=conversation)
     return redirect("chat", conversation.pk)
 
 

@@ -8,15 +8,13 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.agent.annotated_blocks import FILE, kind_of, names_of, text_of
 from chatapp.agent.errors import ToolError
 from chatapp.conversations.composer.attachments import attach_file
 from chatapp.conversations.files import folder_transfer
 from chatapp.conversations.files.storage_use import measure_again, room_for
 from chatapp.conversations.toolbox.toolbox import is_own, outputs_of, workspace_of
-from chatapp.models import Attachment, Conversation
-from chatapp.operations import errors
+from chatapp.models import Attachment, Conversation, accounts, errors
 from chatapp.page.transcript import row_pages
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _

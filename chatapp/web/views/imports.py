@@ -11,10 +11,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django_htmx.http import HttpResponseClientRedirect
 
+from chatapp.conversations import pins
 from chatapp.conversations.composer import attachments
-from chatapp.models import Conversation, ImportRun, Source
-from chatapp.operations import errors
-from chatapp.page.transcript import pinned
+from chatapp.models import Conversation, ImportRun, Source, errors
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
 from chatapp.records import importers
@@ -111,7 +110,7 @@ def show_import(request: UserRequest, job_pk: uuid.UUID) -> HttpResponse:
 
 def _open(request: UserRequest, source: Source, earlier: int) -> HttpResponseRedirect:
     """Open the conversation of a file, or first its report if it has rules or a system prompt."""
-    if source.conversation.system_prompt or pinned.claimed_rules(source.conversation):
+    if source.conversation.system_prompt or pins.claimed_rules(source.conversation):
         return redirect("source", source.pk)
     told = {"source": source, "earlier": earlier}
     messages.info(request, render_to_string("imports/_toast.html", told))
@@ -128,6 +127,6 @@ def show_source(request: UserRequest, conversation: Conversation) -> HttpRespons
         "conversation": conversation,
         "source": source,
         "label": in_words(importers.load_importer(source.form).LABEL),
-        "claimed": pinned.claimed_rules(conversation),
+        "claimed": pins.claimed_rules(conversation),
     }
     return render(request, "imports/source.html", context)

@@ -5,8 +5,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from chatapp.conversations.toolbox import mcp_servers
-from chatapp.models import McpServer, ServerSettings
-from chatapp.operations import errors
+from chatapp.models import McpServer, ServerSettings, errors
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import in_a_row
 from chatapp.project.sentences import translate as _

@@ -7,7 +7,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from chatapp.operations import errors
+from chatapp.models import errors
 from chatapp.project import logs
 from chatapp.project.languages import in_words
 from chatapp.turns import monitoring

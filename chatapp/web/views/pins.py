@@ -19,7 +19,7 @@ def show_pins(request: UserRequest, conversation: Conversation) -> HttpResponse:
         "pins": pinned.pin_lines(conversation),
         "longest": pins.LONGEST_RULE,
         "take": pins.what_pins_take(conversation),
-        "claimed": pinned.claimed_rules(conversation),
+        "claimed": pins.claimed_rules(conversation),
     }
     return render(request, "chat/_pins.html", context)
 

@@ -10,11 +10,11 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django_htmx.http import retarget, trigger_client_event
 
-from chatapp.accounts import accounts, new_profiles
+from chatapp.accounts import new_profiles
 from chatapp.accounts.new_profiles import ConnectionResult
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.conversations.context.sizes import CondensingPoint
-from chatapp.models import Conversation, Preferences, Profile
+from chatapp.models import Conversation, Preferences, Profile, accounts
 from chatapp.models.database import lock
 from chatapp.models.errors import DecryptionFailed
 from chatapp.project.sentences import translate as _

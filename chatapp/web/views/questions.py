@@ -5,19 +5,17 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.condensing import summary_reviews
 from chatapp.conversations import conversations
 from chatapp.conversations.context.turn_context import PROJECT_FILE, terms_with
 from chatapp.conversations.files import workspaces
-from chatapp.models import Conversation, Profile, Question, Review
-from chatapp.operations import errors
+from chatapp.models import Conversation, Profile, Question, Review, errors
+from chatapp.models.accounts import preferences_of
 from chatapp.page.transcript import summary_proposal
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
-from chatapp.turns.lifecycle import enqueue_turn
 from chatapp.web.forms import KEPT
 from chatapp.web.forms.conversations import ConversationForm, PoliciesForm, SystemPromptForm
 from chatapp.web.views.common import REFUSED_STATUS, UserRequest, done, in_conversation
@@ -46,7 +44,6 @@ def answer_review(request: UserRequest, own: Conversation, review_pk: int) -> Ht
         summary=request.POST.get("summary", ""),
         focus=request.POST.get("focus", ""),
         edits="edit" in request.POST,
-        enqueue=enqueue_turn,
     )
     actions.announce_answer(own.pk)
     return done(request, event="review-answered", to=reverse("chat", args=[own.pk]))

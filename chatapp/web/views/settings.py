@@ -12,10 +12,10 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.accounts import accounts, credentials
+from chatapp.accounts import credentials
 from chatapp.condensing.costs import cost_of_draft
 from chatapp.conversations.embedding.embedders import embedder_for
-from chatapp.models import ApiToken
+from chatapp.models import ApiToken, accounts
 from chatapp.project import languages
 from chatapp.project.sentences import translate
 from chatapp.turns import actions

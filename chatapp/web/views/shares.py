@@ -18,9 +18,9 @@ from django.views.decorators.http import require_GET
 from chatapp.accounts.rate_limits import count_up
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Share
+from chatapp.page.transcript.readable_copy import policy, write_html, write_markdown, write_page
 from chatapp.project import languages
 from chatapp.project.sentences import translate as _
-from chatapp.records.transfer.readable_copy import policy, write_html, write_markdown, write_page
 from chatapp.records.transfer.record_export import write_record
 from chatapp.web.views.common import UserRequest, download, in_conversation
 

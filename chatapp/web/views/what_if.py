@@ -13,9 +13,8 @@ from chatapp.condensing import costs
 from chatapp.conversations.context import trial_settings
 from chatapp.conversations.context.condense_requests import find_ends
 from chatapp.conversations.context.trial_settings import Variant
-from chatapp.models import Conversation, message_store
+from chatapp.models import Conversation, errors, message_store
 from chatapp.models.errors import DecryptionFailed
-from chatapp.operations import errors
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import money
 from chatapp.project.sentences import translate as _

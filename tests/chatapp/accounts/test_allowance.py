@@ -6,9 +6,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from chatapp.accounts import accounts
 from chatapp.conversations import conversations
-from chatapp.models import Conversation, ModelCall, Preferences, Profile
+from chatapp.models import Conversation, ModelCall, Preferences, Profile, accounts
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.condensing.conftest import talk_long
 from tests.chatapp.profile_form import PROFILE

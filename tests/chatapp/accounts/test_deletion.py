@@ -10,8 +10,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from chatapp.conversations import conversations
-from chatapp.models import Conversation, Deletion, Turn, TurnRequest
-from chatapp.operations import background_jobs, errors
+from chatapp.models import Conversation, Deletion, Turn, TurnRequest, errors
+from chatapp.operations import background_jobs
 from chatapp.records.account_deletions import delete_accounts, delete_due, look_for_due
 from tests.chatapp.accounts.members import RIGHT, change, is_in, signed_in
 from tests.chatapp.browsers import browser_of

@@ -11,9 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from chatapp.accounts import accounts, server_profiles
 from chatapp.conversations.toolbox.toolbox import workspace_of
-from chatapp.models import Conversation, McpServer, Preferences, ServerSettings
+from chatapp.models import Conversation, McpServer, Preferences, ServerSettings, accounts
 from tests.chatapp.claude import answered_by
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns.approval_steps import answer, until_asked
@@ -166,7 +165,7 @@ def test_new_users_begin_as_an_operator_says(
 ) -> None:
     """With the settings of one at that time, and a profile that is shared; others stay as built."""
     profile = answered_by(alice, "anthropic", "claude-opus-5", anthropic_standin.url)
-    server_profiles.share(profile)
+    accounts.share(profile)
     chosen = {"threshold": 60, "auto_condense": False, "condensing_prompt": "Be brief."}
     chosen |= {"month_budget": Decimal(5)}
     hers = Preferences.objects.filter(owner=alice)

@@ -12,8 +12,7 @@ from django.utils import timezone
 import condense
 from chatapp.condensing import summary_reviews, undo
 from chatapp.conversations import conversations, forks, pins, rewind
-from chatapp.models import Conversation, Review, Turn, message_store
-from chatapp.operations import errors
+from chatapp.models import Conversation, Review, Turn, errors, message_store
 from tests.chatapp.audited import condense_on_record, live_through, talk
 from tests.chatapp.records.transfer.lives import read, write
 from tests.chatapp.scripted_turns import ask, end, regenerate, retry

@@ -12,8 +12,8 @@ from django.utils import timezone
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.conversations.conversations import start_conversation
 from chatapp.models import Conversation, ModelCall, Turn, TurnRequest
+from chatapp.models.errors import Refused
 from chatapp.models.spending import check_spending
-from chatapp.operations.errors import Refused
 from tests.chatapp.accounts.members import (
     RIGHT,
     change,

@@ -14,9 +14,9 @@ from django.urls import reverse
 from pytest_django import Settings
 
 import condense
-from chatapp.accounts import accounts, server_profiles, users
+from chatapp.accounts import users
 from chatapp.conversations import conversations
-from chatapp.models import ModelCall, Profile
+from chatapp.models import ModelCall, Profile, accounts
 from chatapp.turns import crash_recovery
 from tests.chatapp.browsers import browser_of
 from tests.chatapp.profile_form import PROFILE
@@ -92,7 +92,7 @@ def test_prices_are_theirs_who_pay(paid: Profile, bob: User) -> None:
     operators.owner.save()
     assert operators.cost_of(USED) == 3
     accounts.preferences_of(bob)
-    server_profiles.share(operators)
+    accounts.share(operators)
     copy = bob.profiles.get(origin=operators)
     assert copy.cost_of(USED) == 3
     Profile.objects.update(**FREE)

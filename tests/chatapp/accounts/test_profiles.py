@@ -7,9 +7,9 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 
-from chatapp.accounts.accounts import provider_for
 from chatapp.agent.errors import AgentError, ProviderError
 from chatapp.models import Profile
+from chatapp.models.accounts import provider_for
 from tests.chatapp.providers.requests import listen, request
 from tests.standin.server import Standin
 

@@ -12,9 +12,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import NoReverseMatch, get_resolver, reverse
 
-from chatapp.accounts import accounts, server_profiles
 from chatapp.conversations import conversations
-from chatapp.models import Conversation, ModelCall, Profile, Turn
+from chatapp.models import Conversation, ModelCall, Profile, Turn, accounts
 from chatapp.models.spending import spent_this_month
 from chatapp.web.api.urls import describe
 from tests.chatapp.accounts.members import confirm
@@ -37,7 +36,7 @@ def shared(alice: User, bob: User, anthropic_standin: Standin) -> Profile:
     profile = answered_by(alice, "anthropic", "claude-opus-5", anthropic_standin.url)
     profile.set_key(KEY)
     profile.save()
-    server_profiles.share(profile)
+    accounts.share(profile)
     return profile
 
 
@@ -215,7 +214,7 @@ async def test_who_used_what_is_shared_no_longer_is_told_to_choose(
     bobs: Conversation, bob: User, shared: Profile, anthropic_standin: Standin
 ) -> None:
     """Nothing is sent, and another profile answers then."""
-    await sync_to_async(server_profiles.stop_sharing)(shared)
+    await sync_to_async(accounts.stop_sharing)(shared)
     async with open_page(bobs, bob) as page:
         assert "no profile. Choose one in its header" in await page.refusal("Hi")
         assert anthropic_standin.requests == []

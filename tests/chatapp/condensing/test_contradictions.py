@@ -8,8 +8,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 
-from chatapp.accounts import accounts
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile
+from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, accounts
 from tests.chatapp.audited import problems
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.condensing.conftest import talk_long

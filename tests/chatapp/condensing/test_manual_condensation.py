@@ -14,8 +14,7 @@ from django.urls import reverse
 
 from chatapp.condensing import undo
 from chatapp.conversations import rewind
-from chatapp.models import Condensation, Conversation, Rewind, Turn, hidden_messages
-from chatapp.operations import errors
+from chatapp.models import Condensation, Conversation, Rewind, Turn, errors, hidden_messages
 from chatapp.page.transcript import row_pages
 from chatapp.turns import turns_without_message
 from tests.chatapp.claude import converse

@@ -5,8 +5,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
-from chatapp.accounts import accounts
-from chatapp.models import Condensation, Conversation, message_store
+from chatapp.models import Condensation, Conversation, accounts, message_store
 from chatapp.page.transcript import row_pages
 from chatapp.page.transcript.rows import CondensationRow
 from chatapp.web.forms.preferences import PreferencesForm

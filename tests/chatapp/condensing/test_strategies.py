@@ -12,11 +12,10 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.condensing import condenser_setup, undo
 from chatapp.conversations.context.sizes import COUNTER
 from chatapp.conversations.context.turn_context import TurnSettings
-from chatapp.models import Condensation, Conversation, Preferences, Profile, message_store
+from chatapp.models import Condensation, Conversation, Preferences, Profile, accounts, message_store
 from chatapp.page.transcript import row_pages
 from chatapp.page.transcript.rows import CondensationRow, MessageRow
 from chatapp.web.forms.preferences import PreferencesForm

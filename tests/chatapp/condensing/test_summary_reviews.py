@@ -9,7 +9,6 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 
-from chatapp.accounts import accounts
 from chatapp.agent.errors import TurnEndedElsewhere
 from chatapp.agent.ports import Nobody
 from chatapp.condensing import summary_reviews
@@ -23,6 +22,7 @@ from chatapp.models import (
     Profile,
     Review,
     Turn,
+    accounts,
     message_store,
 )
 from chatapp.page.transcript import condensation_page

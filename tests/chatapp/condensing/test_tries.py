@@ -16,8 +16,7 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
-from chatapp.accounts import accounts
-from chatapp.models import Condensation, Conversation, Preferences, Review
+from chatapp.models import Condensation, Conversation, Preferences, Review, accounts
 from chatapp.models.calls import taken_by
 from tests.chatapp.audited import condense_on_record, problems, raw
 from tests.chatapp.claude import converse

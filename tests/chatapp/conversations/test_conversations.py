@@ -8,7 +8,6 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatapp.accounts import accounts
 from chatapp.condensing import undo
 from chatapp.conversations import conversations, rewind
 from chatapp.conversations.context.sizes import Scale
@@ -24,10 +23,11 @@ from chatapp.models import (
     Profile,
     Share,
     Turn,
+    accounts,
+    errors,
     message_store,
 )
 from chatapp.models.processes import this_process
-from chatapp.operations import errors
 from chatapp.turns import crash_recovery
 from tests.chatapp.audited import talk
 from tests.chatapp.conftest import Say, summarise

@@ -22,10 +22,10 @@ from chatapp.models import (
     Folder,
     Fork,
     Message,
+    errors,
     hidden_messages,
     message_store,
 )
-from chatapp.operations import errors
 from chatapp.records.maintenance.integrity import find_problems
 from tests.chatapp.audited import condense_on_record, problems, talk
 from tests.chatapp.conftest import Say, reduction_of, use_tools

@@ -17,11 +17,11 @@ from chatapp.models import (
     Profile,
     Source,
     Turn,
+    errors,
     message_store,
 )
-from chatapp.operations import errors
+from chatapp.page.transcript.readable_copy import write_markdown
 from chatapp.records.maintenance import integrity
-from chatapp.records.transfer.readable_copy import write_markdown
 from chatapp.records.transfer.record_export import write_record
 from tests.chatapp.audited import entries, problems, raw
 from tests.chatapp.conftest import Say, summarise

@@ -20,10 +20,10 @@ from chatapp.models import (
     Message,
     Profile,
     Rewind,
+    errors,
     hidden_messages,
     message_store,
 )
-from chatapp.operations import errors
 from chatapp.records.maintenance import integrity
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.chatapp.conftest import use_tools

@@ -6,8 +6,7 @@ import pytest
 
 from chatapp.conversations import rewind
 from chatapp.conversations.conversations import start_conversation
-from chatapp.models import Conversation, Message, Rewind
-from chatapp.operations import errors
+from chatapp.models import Conversation, Message, Rewind, errors
 from tests.chatapp.conftest import Say, use_tools
 from tests.chatapp.scripted_turns import ask, end, regenerate, seen
 

@@ -9,8 +9,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from chatapp.accounts import accounts
 from chatapp.conversations.context.turn_context import budget_for
+from chatapp.models import accounts
 
 EXPORT: dict[str, Any] = {
     "providerProfiles": {"apiConfigs": {"Opus": {"id": "x1"}, "Nobody's": {"id": "x2"}}},

@@ -17,7 +17,7 @@ from django.utils import timezone
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.conversations import conversations
 from chatapp.conversations.context import sizes
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Source, Turn
+from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Source, Turn, errors
 from chatapp.models.spending import (
     LimitScope,
     Spending,
@@ -28,7 +28,6 @@ from chatapp.models.spending import (
     spent_this_month,
     tell,
 )
-from chatapp.operations import errors
 from tests.chatapp.scripted_turns import ask, end, regenerate, retry
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.web.views.attempts import attempt

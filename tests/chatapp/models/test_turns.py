@@ -3,21 +3,22 @@
 import uuid
 from dataclasses import dataclass
 from datetime import timedelta
+from http import HTTPStatus
 from typing import Any
 
 import pytest
-from django.test import override_settings
+from django.test import Client, override_settings
+from django.urls import reverse
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 from pytest_django import Settings
 
-from chatapp.accounts import accounts
 from chatapp.agent.errors import TurnEndedElsewhere
 from chatapp.conversations import conversations
 from chatapp.conversations.context.condense_requests import CondenseRequest
-from chatapp.models import Conversation, Question, Review, Turn, TurnRequest
+from chatapp.models import Conversation, Question, Review, Turn, TurnRequest, accounts
 from chatapp.models.processes import this_process
 from chatapp.models.turns import claim
 from chatapp.turns import crash_recovery, lifecycle
@@ -134,6 +135,21 @@ class Waiting:
 def waiting(conversation: Conversation) -> Waiting:
     """One that is about to ask."""
     return Waiting(ask(conversation))
+
+
+@pytest.mark.parametrize("kind", ["question", "review"])
+def test_an_answer_is_kept_while_the_server_stops(
+    waiting: Waiting, browser: Client, kind: str
+) -> None:
+    """No process has the turn any more, and no queue is there: the next start reads the answer."""
+    asked = waiting.ask() if kind == "question" else waiting.show()
+    assert lifecycle.release(waiting.turn)
+    address = reverse(f"answer_{kind}", args=[waiting.turn.conversation_id, asked.pk])
+    decision = {"question": "once", "review": "discard"}[kind]
+    assert browser.post(address, {"decision": decision}).status_code == HTTPStatus.FOUND
+    asked.refresh_from_db()
+    assert asked.answered_at
+    assert [one.turn for one in crash_recovery.recover().taken] == [waiting.turn]
 
 
 def test_a_turn_that_waits_is_given_back_while_nobody_has_answered(waiting: Waiting) -> None:

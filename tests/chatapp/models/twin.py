@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 import condense
 from chatapp.conversations import conversations, rewind
-from chatapp.models import Message, Rewind, hidden_messages, message_store
+from chatapp.models import Message, Rewind, errors, hidden_messages, message_store
 from chatapp.models.rewinds import RewindQuerySet
-from chatapp.operations import errors
 from tests.chatapp.conftest import reduction_of
 
 NEAR = ("condense", "truncate", "clear", "undo_rewind", "undo", "redo")

@@ -6,10 +6,10 @@ import pytest
 from django.contrib.auth.models import User
 
 import condense
-from chatapp.accounts.accounts import reached_by
 from chatapp.agent.errors import AgentError
 from chatapp.agent.ports import Model
 from chatapp.models import Profile
+from chatapp.models.accounts import reached_by
 from chatapp.providers import create_provider, provider_spec, provider_specs
 
 MODEL = Model("m", context_window=1_000, max_output=100)

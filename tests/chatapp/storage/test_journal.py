@@ -13,9 +13,9 @@ from chatapp.conversations.context import sizes
 from chatapp.conversations.context.turn_context import terms_with
 from chatapp.models import Conversation, Manifest, ModelCall, Profile
 from chatapp.providers import request_bytes
+from chatapp.records.maintenance.integrity import find_changed
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
-from chatapp.storage.request_reader import find_changed
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.runs import run_in
 

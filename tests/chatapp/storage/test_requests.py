@@ -10,8 +10,8 @@ from django.db import OperationalError, connection
 import condense
 from chatapp.models import Conversation, Fragment, Manifest, Message, ModelCall, message_store
 from chatapp.providers import request_bytes
+from chatapp.records.maintenance.integrity import find_changed
 from chatapp.storage.request_log import LONGEST_CHAIN, pack
-from chatapp.storage.request_reader import find_changed
 from tests.chatapp.conftest import summarise
 from tests.chatapp.storage.recorded_session import Session, text
 

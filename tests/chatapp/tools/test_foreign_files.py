@@ -13,7 +13,7 @@ import pytest
 import condense
 from chatapp.agent.errors import ToolError
 from chatapp.conversations.composer.attachments import block_for
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from chatapp.tools import apply_diff, read_file, write_file
 from chatapp.tools.workspace import WritableWorkspace
 from tests.chatapp.tools.pdf_files import make_form, make_pdf

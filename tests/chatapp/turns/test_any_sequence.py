@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp.operations import errors
+from chatapp.models import errors
 from tests.chatapp.page.live.people import SCRIPTS, WORDS, Person, meet
 from tests.standin.server import Standin
 

@@ -16,10 +16,9 @@ from django.db.models.signals import ModelSignal, post_init, post_save
 from chatapp.conversations import conversations
 from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.conversations.context.turn_context import TurnContext
-from chatapp.models import Conversation, ModelCall, QueuedMessage, Turn
+from chatapp.models import Conversation, ModelCall, QueuedMessage, Turn, errors
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
-from chatapp.operations import errors
 from chatapp.page.live import incoming_frames
 from chatapp.page.live.live_views import views
 from chatapp.turns import actions, lifecycle

@@ -19,8 +19,7 @@ from chatapp.agent.errors import (
     StepLimitReached,
 )
 from chatapp.models import Turn
-from chatapp.models.errors import DecryptionFailed
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import DecryptionFailed, Refused
 from chatapp.turns.runner import Ending, ending_of
 from tests.panics import PanicException
 

@@ -12,9 +12,9 @@ from chatapp.agent.errors import TurnEndedElsewhere
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.conversations.conversations import start_conversation
 from chatapp.models import Conversation, Message, ModelCall, Turn
-from chatapp.operations.telemetry import registry
 from chatapp.page.live import hints
 from chatapp.page.live.channel import channel
+from chatapp.project.telemetry import registry
 from chatapp.turns import crash_recovery, lifecycle
 from chatapp.turns.running_turns import RECOVER_EVERY, RunningTurns
 from tests.chatapp.runs import run_in

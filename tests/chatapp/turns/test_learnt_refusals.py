@@ -12,9 +12,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from chatapp.accounts import accounts
 from chatapp.conversations import conversations, forks
-from chatapp.models import Conversation, ModelCall, Profile
+from chatapp.models import Conversation, ModelCall, Profile, accounts
 from tests.chatapp.claude import answered_by
 from tests.chatapp.conftest import summarise
 from tests.chatapp.records.transfer import lives

@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 
 from chatapp.models import Conversation, Message, Turn
 from chatapp.models.databases import in_use, opened
-from chatapp.operations.errors import not_saved
+from chatapp.models.errors import not_saved
 from chatapp.page.live.incoming_frames import SendMessage
 from chatapp.turns import actions
 from chatapp.turns.running_turns import running_turns

@@ -10,8 +10,7 @@ from django.test import Client
 
 import condense
 from chatapp.conversations.composer import attachments
-from chatapp.models import Conversation, Message, QueuedMessage, Turn
-from chatapp.operations import errors
+from chatapp.models import Conversation, Message, QueuedMessage, Turn, errors
 from chatapp.page.live.incoming_frames import SendMessage
 from chatapp.turns import crash_recovery, message_queue
 from chatapp.turns.follow_ups import follow_turn

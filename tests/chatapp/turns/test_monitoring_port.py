@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from pytest_django import Settings
 
 from chatapp.models import Conversation
-from chatapp.operations import telemetry
+from chatapp.project import telemetry
 from chatapp.project.environment import BadEnvironment
 from chatapp.turns import monitoring
 from chatapp.turns.monitoring import WITHOUT_REDIS

@@ -5,8 +5,7 @@ import uuid
 import pytest
 from django.db import DatabaseError
 
-from chatapp.models import Conversation, ModelCall
-from chatapp.operations import errors
+from chatapp.models import Conversation, ModelCall, errors
 from chatapp.page.live.live_views import LiveViews
 from chatapp.turns.running_turns import RunningTurns
 from tests.chatapp.storage_faults import broken

@@ -9,8 +9,7 @@ from django.http import HttpResponse
 from django.test import AsyncClient, Client
 from django.urls import reverse
 
-from chatapp.accounts import accounts
-from chatapp.models import Conversation, Message, ModelCall, Turn
+from chatapp.models import Conversation, Message, ModelCall, Turn, accounts
 from chatapp.storage import partial_replies
 from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.chatapp.storage_faults import READ_ONLY, broken, execute, full_disk

@@ -4,8 +4,7 @@ import pytest
 
 from chatapp.agent.prompts import CONTINUE
 from chatapp.conversations import rewind
-from chatapp.models import Conversation, Message, Turn
-from chatapp.operations import errors
+from chatapp.models import Conversation, Message, Turn, errors
 from tests.chatapp.conftest import use_tools
 from tests.chatapp.scripted_turns import FAILED, STOPPED, ask, end, go_on, retry, seen
 

@@ -6,9 +6,9 @@ from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.http import QueryDict
 
-from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.models import Preferences, Profile
+from chatapp.models.accounts import preferences_of
 from chatapp.web.forms.accounts import forms_of_saved
 from chatapp.web.forms.conversations import PoliciesForm
 from chatapp.web.forms.preferences import PreferencesForm, ProfileChoice, default_prompt

@@ -14,7 +14,7 @@ from PIL import Image
 import condense
 from chatapp.conversations.composer import attachments
 from chatapp.conversations.composer.attachments import block_for
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from chatapp.tools import documents
 from tests.chatapp.pictures import make_gif, make_jpeg, make_png, make_webp
 from tests.chatapp.tools.pdf_files import make_pdf

@@ -8,10 +8,10 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
-from chatapp.accounts.accounts import preferences_of
 from chatapp.conversations.context.turn_context import MOST_FILES, describe_surroundings
 from chatapp.conversations.toolbox import toolbox
 from chatapp.models import Conversation, Message, Preferences, Turn, message_store
+from chatapp.models.accounts import preferences_of
 from chatapp.page.transcript import row_pages, search_hits
 from chatapp.page.transcript.message_parts import TextPart
 from tests.chatapp.claude import converse

@@ -27,9 +27,9 @@ from chatapp.models import (
     message_index,
     message_store,
 )
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from chatapp.page.transcript import row_pages, search_hits
-from chatapp.records.transfer.readable_copy import read_entries, write_html, write_markdown
+from chatapp.page.transcript.readable_copy import read_entries, write_html, write_markdown
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import reduction_of, summarise, use_tools
 from tests.chatapp.conversations.context.recalled import newest, recalled

@@ -6,7 +6,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.conversations.context.turn_context import (
     LONGEST_PROJECT_FILE,
@@ -15,6 +14,7 @@ from chatapp.conversations.context.turn_context import (
 )
 from chatapp.conversations.toolbox import toolbox
 from chatapp.models import Conversation, ModelCall, Question, ServerSettings, message_store
+from chatapp.models.accounts import preferences_of
 from tests.chatapp.sockets import Page
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin

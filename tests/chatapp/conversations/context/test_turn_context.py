@@ -8,11 +8,10 @@ from django.urls import reverse
 from pytest_django import Settings
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.conversations.context import turn_context
 from chatapp.conversations.context.sizes import CondensingPoint, figures_of
 from chatapp.conversations.context.turn_context import TurnSettings
-from chatapp.models import Condensation, Conversation
+from chatapp.models import Condensation, Conversation, accounts
 from chatapp.page.live.status_panel import state_of
 from chatapp.web.forms.preferences import PreferencesForm
 

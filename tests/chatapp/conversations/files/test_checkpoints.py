@@ -15,9 +15,8 @@ import condense
 from chatapp.conversations import rewind
 from chatapp.conversations.files.checkpoints import Change, Checkpoints
 from chatapp.conversations.toolbox import toolbox
-from chatapp.models import Checkpoint, Conversation, Rewind, Turn, message_store
-from chatapp.operations import errors
-from chatapp.operations.errors import CheckpointFailed
+from chatapp.models import Checkpoint, Conversation, Rewind, Turn, errors, message_store
+from chatapp.models.errors import CheckpointFailed
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
 from tests.chatapp.turns.approval_steps import answer, until_asked

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatapp.conversations.files import folder_transfer as module
-from chatapp.operations.errors import Refused
+from chatapp.models.errors import Refused
 from chatapp.tools import workspace
 
 

@@ -17,7 +17,6 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 import condense
-from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import NO_LINE
 from chatapp.conversations.composer import slash_commands
@@ -39,7 +38,8 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.operations.errors import CheckpointFailed, Refused
+from chatapp.models.accounts import preferences_of
+from chatapp.models.errors import CheckpointFailed, Refused
 from chatapp.tools import shell
 from chatapp.tools.shell import Shell
 from chatapp.tools.workspace import WritableWorkspace

@@ -13,8 +13,7 @@ from chatapp.condensing import undo
 from chatapp.conversations import conversations
 from chatapp.conversations.files import workspaces
 from chatapp.conversations.toolbox import toolbox
-from chatapp.models import Condensation, Conversation, Message, Turn
-from chatapp.operations import errors
+from chatapp.models import Condensation, Conversation, Message, Turn, errors
 from tests.chatapp.sockets import open_page
 
 ODD = ["..", "/etc", "missing", "out", "a\0b", "x" * 5_000, "users"]

@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.agent.events import SentRequest
 from chatapp.condensing.costs import CACHED_FOR
 from chatapp.conversations import pins
@@ -21,6 +20,7 @@ from chatapp.models import (
     Conversation,
     ModelCall,
     Profile,
+    accounts,
     hidden_messages,
     message_store,
 )

@@ -10,14 +10,21 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.condensing import undo
 from chatapp.conversations import conversations, pins
 from chatapp.conversations import rewind as rewind_
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.condense_requests import CondenseRequest, CondenseScope
 from chatapp.conversations.rewind import rewind_conversation
-from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Rewind
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    Preferences,
+    Profile,
+    Rewind,
+    accounts,
+)
 from chatapp.page.live import incoming_frames
 from chatapp.turns import actions
 from tests.chatapp.claude import converse

@@ -3,10 +3,9 @@
 import pytest
 from django.contrib.auth.models import User
 
-from chatapp.accounts import accounts
 from chatapp.condensing.undo import undo_condensation
 from chatapp.conversations.rewind import rewind_conversation
-from chatapp.models import Conversation, Preferences, Profile, message_store
+from chatapp.models import Conversation, Preferences, Profile, accounts, message_store
 from chatapp.page.live.status_panel import ContextState
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.runs import bar_of

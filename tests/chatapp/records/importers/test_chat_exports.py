@@ -16,9 +16,8 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 from chatapp.conversations import rewind
-from chatapp.models import Conversation, Source, message_store
+from chatapp.models import Conversation, Source, errors, message_store
 from chatapp.models.versions import read_versions
-from chatapp.operations import errors
 from chatapp.project.languages import in_words
 from chatapp.records.importers import read_file, recognise
 from chatapp.records.transfer.archives import MOST_ENTRIES

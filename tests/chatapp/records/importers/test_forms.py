@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from chatapp.condensing import undo
 from chatapp.conversations.context.condense_requests import CondenseScope, find_chosen
-from chatapp.models import Conversation, Source, message_store
-from chatapp.operations import errors
+from chatapp.models import Conversation, Source, errors, message_store
 from chatapp.records import importers
 from chatapp.records.transfer.record_import import (
     ImportResult,

@@ -9,9 +9,8 @@ from django.contrib.auth.models import User
 from pytest_django import Settings
 
 from chatapp.agent import tool_arguments
-from chatapp.models import Source
-from chatapp.operations import errors
-from chatapp.providers import request_bytes
+from chatapp.agent.tool_arguments import UNPARSED, read_arguments
+from chatapp.models import Source, errors
 from chatapp.records.importers import read_file
 from chatapp.records.transfer import Problem, transcript_files
 from chatapp.records.transfer.record_import import load_conversation, load_conversations
@@ -73,8 +72,8 @@ def test_a_text_that_is_too_long_for_one_message_becomes_several(
 def test_what_a_tool_was_given_is_kept_as_text_where_reading_it_would_hold_up_all_else() -> None:
     """Millions of values in one string are read in one go."""
     given = f'{{"a": [{"0," * (tool_arguments.LONGEST_ARGUMENTS // 2)}0]}}'
-    assert request_bytes.decode_input(given) == {request_bytes.UNPARSED: given}
-    assert request_bytes.decode_input('{"a": [0]}') == {"a": [0]}
+    assert read_arguments(given) == {UNPARSED: given}
+    assert read_arguments('{"a": [0]}') == {"a": [0]}
 
 
 @pytest.mark.django_db

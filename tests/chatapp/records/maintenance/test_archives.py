@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from chatapp.operations.errors import BadArchive
+from chatapp.models.errors import BadArchive
 from chatapp.records.maintenance.backups import (
     DATABASE,
     KEY,

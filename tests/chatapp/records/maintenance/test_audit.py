@@ -23,8 +23,8 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
+from chatapp.models.errors import BadSeal
 from chatapp.operations import background_jobs
-from chatapp.operations.errors import BadSeal
 from chatapp.records.maintenance import audit_check, audit_seals
 from chatapp.records.maintenance.integrity import find_problems
 from tests.chatapp.audited import entries, live_through, problems, raw, taken_back, talk

@@ -15,7 +15,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense
-from chatapp.accounts.accounts import prepare_owner
 from chatapp.agent.errors import ToolError
 from chatapp.conversations import pins
 from chatapp.conversations.toolbox import history_search
@@ -29,6 +28,7 @@ from chatapp.models import (
     Review,
     Turn,
 )
+from chatapp.models.accounts import prepare_owner
 from chatapp.models.database import execute
 from chatapp.models.databases import in_use
 from chatapp.records.maintenance import moves

@@ -14,7 +14,7 @@ from chatapp.conversations import conversations, rewind
 from chatapp.models import Conversation, Manifest, Message, ModelCall, message_index
 from chatapp.models.database import execute
 from chatapp.models.databases import in_use, opened
-from chatapp.operations.errors import NotCopied
+from chatapp.models.errors import NotCopied
 from chatapp.project.environment import APPLICATION, database_at
 from chatapp.project.search import Query
 from chatapp.records.maintenance import moves, row_copy
@@ -182,10 +182,9 @@ def test_what_was_damaged_before_is_moved_and_said(
     sound = (bytes(manifest.digest), message.role)
     Manifest.objects.update(digest=b"0" * 32)
     Message.objects.update(role="assistant")
-    but = "but 1, as before: check_integrity says more."
     assert move_to(make_database(kind))[-2:] == [
-        f"All 1 requests can be shown as they were sent {but}",
-        f"All 1 audit chains hold {but}",
+        "All 1 requests can be shown as they were sent but 1, as before: check_requests says more.",
+        "All 1 audit chains hold but 1, as before: check_integrity says more.",
     ]
     Manifest.objects.update(digest=sound[0])
     Message.objects.update(role=sound[1])

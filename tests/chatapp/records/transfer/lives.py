@@ -22,9 +22,9 @@ from chatapp.models import (
     Source,
     ToolRun,
     Turn,
+    errors,
     hidden_messages,
 )
-from chatapp.operations import errors
 from chatapp.records.importers import load_importer
 from chatapp.records.transfer.record_export import write_record
 from chatapp.records.transfer.record_import import load_conversation

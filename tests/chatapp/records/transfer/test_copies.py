@@ -14,7 +14,7 @@ from chatapp.agent.annotated_blocks import environment_block, file_block
 from chatapp.condensing import undo
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, hidden_messages, message_store
-from chatapp.records.transfer.readable_copy import read_entries, write_html
+from chatapp.page.transcript.readable_copy import read_entries, write_html
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.records import put_on_record
 

@@ -16,8 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pytest_django import DjangoDbBlocker
 
-from chatapp.models import Condensation, Conversation, Message, Review
-from chatapp.operations import errors
+from chatapp.models import Condensation, Conversation, Message, Review, errors
 from chatapp.records.transfer import FORMAT
 from tests.chatapp.audited import problems
 from tests.chatapp.records.transfer.lives import Life, read, write

@@ -17,9 +17,8 @@ from django.urls import reverse
 from django.utils import translation
 from pytest_django import Settings
 
-from chatapp.models import Conversation, ImportRun, Message, Process, Source
+from chatapp.models import Conversation, ImportRun, Message, Process, Source, errors
 from chatapp.models.import_runs import SILENCE
-from chatapp.operations import errors
 from chatapp.records.transfer import Begin, Piece, Problem, import_jobs
 from chatapp.records.transfer.import_jobs import begin_import, find_import, find_running, run_import
 from tests.chatapp.observers import ELSEWHERE, live_elsewhere

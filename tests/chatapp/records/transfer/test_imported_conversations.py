@@ -9,8 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from chatapp.accounts import accounts
-from chatapp.models import Conversation, Profile, Source, message_store
+from chatapp.models import Conversation, Profile, Source, accounts, message_store
 
 TALK = [
     {"role": "user", "content": "Fix the parser."},

@@ -15,9 +15,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatapp.models import AuditEntry, Conversation, Message, Source, message_store
+from chatapp.models import AuditEntry, Conversation, Message, Source, errors, message_store
 from chatapp.models.processes import this_process
-from chatapp.operations import errors
 from chatapp.records.maintenance.audit_check import verify
 from chatapp.records.maintenance.audit_seals import make_seal
 from chatapp.records.maintenance.integrity import find_problems

@@ -13,9 +13,9 @@ import condense
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, message_store
 from chatapp.models.spending import Limits, spending_of
+from chatapp.page.transcript.readable_copy import CopyEntry
 from chatapp.project.languages import Reader, in_words
 from chatapp.records.maintenance import audit_check
-from chatapp.records.transfer.readable_copy import CopyEntry
 from tests.chatapp.audited import live_through, problems
 from tests.chatapp.models.twin import seen
 from tests.chatapp.records.transfer.lives import Life, read, said, write

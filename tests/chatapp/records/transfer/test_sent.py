@@ -9,8 +9,7 @@ import pytest
 
 import condense
 from chatapp.conversations import pins
-from chatapp.models import Conversation, Fragment, Manifest
-from chatapp.operations import errors
+from chatapp.models import Conversation, Fragment, Manifest, errors
 from chatapp.storage.request_reader import RequestReader
 from tests.chatapp.conversations.carried_pins import carrying
 from tests.chatapp.records.transfer.lives import read, said, write

@@ -10,7 +10,6 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient
 
-from chatapp.accounts import accounts
 from chatapp.models import (
     ApiToken,
     Attachment,
@@ -19,6 +18,7 @@ from chatapp.models import (
     Preferences,
     Profile,
     Turn,
+    accounts,
 )
 from tests.chatapp.runs import ended
 from tests.chatapp.scripted_turns import ask, end, seen

@@ -24,10 +24,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from chatapp.accounts import accounts
 from chatapp.conversations import conversations, rewind
 from chatapp.conversations.composer import attachments
-from chatapp.models import ModelCall, Profile, Question, Review
+from chatapp.models import ModelCall, Profile, Question, Review, accounts
 from chatapp.settings import SQLITE
 from tests.chatapp import scripted_turns
 from tests.chatapp.web.api.programs import bearer

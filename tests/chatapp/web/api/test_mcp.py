@@ -15,10 +15,16 @@ from mcp.client.streamable_http import streamable_http_client
 from pytest_django import Settings
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.asgi import OneThreadHandler
 from chatapp.conversations import conversations, forgotten_passages
-from chatapp.models import ApiToken, Conversation, Message, ServerSettings, hidden_messages
+from chatapp.models import (
+    ApiToken,
+    Conversation,
+    Message,
+    ServerSettings,
+    accounts,
+    hidden_messages,
+)
 from chatapp.web.api.mcp_server import INSTRUCTIONS
 from chatapp.web.api.mcp_tools import NOTE, PART
 from tests.chatapp.conftest import Say, summarise, use_tools

@@ -14,8 +14,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.accounts import accounts, users
-from chatapp.models import ApiToken, Condensation, Conversation, Message, Profile, Turn
+from chatapp.accounts import users
+from chatapp.models import ApiToken, Condensation, Conversation, Message, Profile, Turn, accounts
 from tests.chatapp.accounts.members import RIGHT, change, is_in, signed_in
 from tests.chatapp.browsers import browser_of
 from tests.chatapp.sockets import PATIENCE

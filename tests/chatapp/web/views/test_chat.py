@@ -10,9 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.conversations.toolbox.toolbox import SAMPLES
-from chatapp.models import Conversation, Profile, message_store
+from chatapp.models import Conversation, Profile, accounts, message_store
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.claude import answered_by
 from tests.chatapp.conftest import Say

@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.accounts import accounts, new_profiles
-from chatapp.models import Conversation, Preferences, Profile
+from chatapp.accounts import new_profiles
+from chatapp.models import Conversation, Preferences, Profile, accounts
 from chatapp.providers import provider_spec
 from chatapp.providers.model_servers import LocalServer
 from chatapp.providers.specs import ListedModel, Preset

@@ -7,9 +7,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from chatapp.accounts import accounts, credentials
+from chatapp.accounts import credentials
 from chatapp.conversations import conversations
-from chatapp.models import Conversation, Profile
+from chatapp.models import Conversation, Profile, accounts
 from condense import INHERIT
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.profile_form import PROFILE

@@ -10,8 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 import condense
 from chatapp.conversations import conversations
-from chatapp.models import Conversation, Share, hidden_messages, message_store
-from chatapp.operations import errors
+from chatapp.models import Conversation, Share, errors, hidden_messages, message_store
 from chatapp.web.views.shares import MOST_VIEWS
 from tests.chatapp.conftest import Say, summarise
 from tests.records import append_many, put_on_record

@@ -10,9 +10,16 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.conversations import conversations
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    ModelCall,
+    Preferences,
+    Profile,
+    Turn,
+    accounts,
+)
 from chatapp.project.sentences import money
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.claude import answered_by, converse

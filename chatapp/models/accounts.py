@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
 
 from chatapp.agent.ports import Model, Provider
 from chatapp.models import Preferences, Profile, ServerSettings
@@ -91,7 +92,10 @@ _OWN = ("owner", "default_profile", "offered_providers", "allowance", "language"
 
 
 def give_copy(profile: Profile, preferences: Preferences) -> None:
-    """Make a user's copy of a server profile, and their default in place of the sample."""
+    """Make a user's copy of a server profile, and their default in place of the sample.
+
+    A server profile is an operator's; everybody has a copy without its key and address.
+    """
     name = free_name(preferences.owner, profile.name[:LONGEST_PROFILE_NAME])
     columns = {"owner": preferences.owner, "origin": profile, "name": name, **profile.copied}
     copy, _made = Profile.objects.get_or_create(
@@ -100,6 +104,36 @@ def give_copy(profile: Profile, preferences: Preferences) -> None:
     default = preferences.default_profile
     if default is None or not default.spec.needs_key:
         preferences.default_profile = copy
+
+
+def shareable(operator: User) -> QuerySet[Profile]:
+    """Return the profiles that an operator may share or unshare: their own and shared ones."""
+    own = Q(owner=operator) | Q(is_shared=True)
+    # Everybody has the sample already.
+    keyed = [spec.name for spec in provider_specs().values() if spec.needs_key]
+    found = Profile.objects.filter(own, origin=None, provider__in=keyed)
+    return found.select_related("owner").order_by("name", "pk")
+
+
+@transaction.atomic
+def share(profile: Profile) -> None:
+    """Give everybody else a copy of an operator's profile."""
+    lock(Profile, profile.pk)
+    profile.is_shared = True
+    profile.save(update_fields=["is_shared"])
+    others = Preferences.objects.exclude(owner=profile.owner_id)
+    for preferences in others.select_related("owner", "default_profile"):
+        give_copy(profile, preferences)
+        preferences.save(update_fields=["default_profile"])
+
+
+@transaction.atomic
+def stop_sharing(profile: Profile) -> None:
+    """Delete all copies; their users choose another profile before a conversation goes on."""
+    lock(Profile, profile.pk)
+    profile.is_shared = False
+    profile.save(update_fields=["is_shared"])
+    profile.copies.all().delete()
 
 
 def _unoffered(preferences: Preferences) -> list[ProviderSpec]:
