@@ -26,7 +26,6 @@ from tests.first_start import FirstStart, Once
 # What a shell starts in the background ignores Ctrl+C, and so would the servers of the tests.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-TESTS = Path(__file__).parent
 IN_CI = os.environ.get("CI") == "true"
 
 # On a busy machine its process may take seconds to start: no source here is too slow by that.
@@ -120,7 +119,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     wanted = next((name for name in LEFT_TO if config.getoption(f"--{name}")), "")
     groups: dict[str, list[pytest.Item]] = {"": [], **{name: [] for name in LEFT_TO}}
     for item in items:
-        if item.path.relative_to(TESTS).as_posix().startswith(RARE):
+        if item.nodeid.removeprefix("tests/").startswith(RARE):
             item.add_marker("rare")
         groups[next(filter(item.get_closest_marker, reversed(LEFT_TO)), "")].append(item)
     if wanted == "soak":
@@ -194,17 +193,22 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 
 
 @pytest.fixture(scope="session")
-def migrated(once: Once, pytestconfig: pytest.Config, django_db_blocker: DjangoDbBlocker) -> Path:
+def kept(pytestconfig: pytest.Config) -> Once:
+    """Makes folders that further runs share, too."""
+    return Once(pytestconfig.cache.mkdir("kept"))
+
+
+@pytest.fixture(scope="session")
+def migrated(once: Once, kept: Once, django_db_blocker: DjangoDbBlocker) -> Path:
     """A folder with a migrated database, if that is a file."""
-    kept = Once(pytestconfig.cache.mkdir("databases"))
     with django_db_blocker.unblock():
         return databases.migrated(once, kept)
 
 
 @pytest.fixture(scope="session")
-def first_start(once: Once, migrated: Path) -> FirstStart:
+def first_start(once: Once, migrated: Path, kept: Once) -> FirstStart:
     """What a server finds in its folder when it is not started there for the first time."""
-    return FirstStart(once, migrated)
+    return FirstStart(once, migrated, kept)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
+from chatapp.project.static_files import _state
 from tests.processes import started
 
 
@@ -15,7 +16,7 @@ class Once:
     def __init__(self, place: Path) -> None:
         self.place = place
 
-    def make(self, name: str, make: Callable[[Path], None]) -> Path:
+    def make(self, name: str, make: Callable[[Path], object]) -> Path:
         """Return a folder that the first process that asks for it makes for all of them."""
         made = self.place / name
         with (self.place / f"{name}.lock").open("w") as lock:
@@ -33,13 +34,14 @@ class FirstStart:
     """A folder with a database that is migrated and static files that are collected.
 
     Both take seconds of the processor, of which each further start is spared. The first is spared
-    the migrations of a database in ``migrated``, where there is one.
+    the migrations of a database in ``migrated``, where there is one, and the files that are
+    ``kept`` from an earlier run.
 
     It is in the poorest environment: a locale that knows no umlaut, and a /tmp that is not there.
     """
 
-    def __init__(self, once: Once, migrated: Path) -> None:
-        self.once, self._migrated = once.make, migrated
+    def __init__(self, once: Once, migrated: Path, kept: Once) -> None:
+        self.once, self._migrated, self._kept = once.make, migrated, kept
         self.data = once.make("first-start", self._start)
 
     @property
@@ -53,9 +55,13 @@ class FirstStart:
 
     def _start(self, data: Path) -> None:
         shutil.copytree(self._migrated, data)
+        name = f"static-{_state()}"
+        if (collected := self._kept.place / name).exists():
+            shutil.copytree(collected, data / "static")
         poor = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "TMPDIR": "/nowhere"}
         with started("manage.py", "serve", DATA_DIR=str(data), PORT="0", **poor) as (_pid, link):
             assert link, "the server did not start"
             # From its first answer on it ends in order.
             urllib.request.urlopen(f"{link.partition('/sign-in')[0]}/healthz").close()
         (data / "first-link").write_text(f"{link}\n")
+        self._kept.make(name, lambda draft: shutil.copytree(data / "static", draft))

@@ -3,6 +3,7 @@
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from django.contrib.auth.models import User
@@ -26,9 +27,11 @@ from chatapp.records.maintenance.audit_check import verify_all
 from chatapp.records.maintenance.integrity import find_changed
 from chatapp.storage.request_reader import RequestReader
 from tests.chatapp.claude import converse
-from tests.chatapp.sockets import Page, open_page
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
+
+if TYPE_CHECKING:
+    from tests.chatapp.sockets import Page
 
 __all__ = ["anthropic_standin"]
 
@@ -117,8 +120,10 @@ def short_summaries(settings: Settings) -> None:
 
 
 @pytest.fixture
-async def page(conversation: Conversation, alice: User) -> AsyncIterator[Page]:
+async def page(conversation: Conversation, alice: User) -> "AsyncIterator[Page]":
     """An open page of the conversation, past its snapshot."""
+    from tests.chatapp.sockets import open_page  # noqa: PLC0415 - imports the whole server
+
     async with open_page(conversation, alice) as page:
         yield page
 

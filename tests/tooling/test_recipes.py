@@ -74,7 +74,7 @@ assert [line.strip() for line in told.getvalue().splitlines() if line.startswith
     "+ Add field brief to preferences"
 ], told.getvalue()
 
-settings.MIGRATION_MODULES = {"chatapp": None}
+settings.MIGRATION_MODULES = {one.label: None for one in django.apps.apps.get_app_configs()}
 call_command("migrate", "--run-syncdb", verbosity=0)
 from django.contrib.auth.models import User
 from django.test import Client

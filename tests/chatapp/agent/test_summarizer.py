@@ -12,7 +12,6 @@ from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.model_call import ProviderSummarizer
 from chatapp.agent.ports import CallRecord, Model, ModelRequest, Purpose
 from chatapp.providers import request_bytes
-from chatapp.providers.anthropic.request import AnthropicRequestWriter
 from tests.chatapp.agent.fakes import (
     EchoToolbox,
     ListJournal,
@@ -56,6 +55,9 @@ async def listen(provider: Any, journal: ListJournal, request: Any) -> list[cond
 
 def write_request(asked: ModelRequest, model: Model) -> Any:
     """Return the JSON of a request as it is sent."""
+    # It imports an SDK, for which no other test waits.
+    from chatapp.providers.anthropic.request import AnthropicRequestWriter  # noqa: PLC0415
+
     return request_bytes.decode(AnthropicRequestWriter(model).write(asked).body)
 
 

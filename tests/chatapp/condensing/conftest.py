@@ -2,8 +2,9 @@
 
 from chatapp.models import Conversation
 from tests.chatapp.scripted_turns import ask, end
+from tests.long_texts import filler
 
-LONG = " ".join(map(str, [*range(100, 725)] * 3))
+LONG = filler(3_750)
 
 
 def talk_long(conversation: Conversation, said: str = LONG, tokens: int = 3_750) -> Conversation:

@@ -23,12 +23,13 @@ from chatapp.models import BackgroundDraft, Conversation, ModelCall, message_sto
 from chatapp.operations import background_jobs
 from tests.chatapp.runs import journal_of
 from tests.chatapp.sockets import PATIENCE, Page
+from tests.long_texts import filler
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
 # 1,250 tokens.
-MORE = " ".join(map(str, range(100, 725)))
+MORE = filler(1_250)
 
 
 def look_each(

@@ -55,6 +55,7 @@ from tests.chatapp.turns.losses import (
     nothing_was_stored_since,
     until_frozen,
 )
+from tests.long_texts import filler
 from tests.records import put_on_record
 from tests.standin.behaviours import OVERFLOW, Behaviour, Reply
 from tests.standin.server import Standin
@@ -655,7 +656,7 @@ async def test_a_draft_that_gains_less_than_a_tenth_by_now_is_not_applied(
     conversation: Conversation, page: Page, anthropic_standin: Standin, writer: str
 ) -> None:
     """Its row says so, and a shorter summary is written for it."""
-    long = " ".join(map(str, ([*range(100, 1_000)] * 5)[:3_850]))
+    long = filler(7_700)
     anthropic_standin.then(Reply(MORE), Reply(f"<summary>{long}</summary>"))
     await page.ask("And now?")
     await end_jobs()

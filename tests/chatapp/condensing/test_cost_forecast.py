@@ -35,6 +35,7 @@ from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.runs import ended, run_in
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page, open_page
+from tests.long_texts import filler
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
@@ -44,7 +45,7 @@ SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
 # In USD per million tokens, as models cost that are read from a cache at a tenth.
 PAID = {"price_input": 5, "price_output": 25, "price_cache_read": 0.5, "price_cache_write": 6.25}
 FREE = {"price_input": 0, "price_cache_write": 0}
-LONG = " ".join(map(str, [*range(100, 725)] * 2))
+LONG = filler(2_500)
 
 
 @pytest.fixture

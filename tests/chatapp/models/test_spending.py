@@ -31,12 +31,13 @@ from chatapp.models.spending import (
 from tests.chatapp.scripted_turns import ask, end, regenerate, retry
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.web.views.attempts import attempt
+from tests.long_texts import filler
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-LONG = " ".join(map(str, [*range(100, 725)] * 3))
+LONG = filler(3_750)
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
 
 

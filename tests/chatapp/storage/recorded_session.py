@@ -9,7 +9,6 @@ from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.models import Conversation, Manifest, ModelCall, message_store
 from chatapp.models.database import next_key, together
-from chatapp.providers.anthropic.request import AnthropicRequestWriter
 from chatapp.storage.request_log import RequestLog, unpack
 
 MODEL = Model("claude-opus-5-5", 200_000, 1_000)
@@ -27,6 +26,9 @@ class Session:
 
     def begin(self) -> None:
         """Begin another run."""
+        # It imports an SDK, for which no other test waits.
+        from chatapp.providers.anthropic.request import AnthropicRequestWriter  # noqa: PLC0415
+
         self.writer = AnthropicRequestWriter(MODEL)
         self.log = RequestLog(self.conversation.pk)
 

@@ -17,6 +17,7 @@ from chatapp.page.transcript import row_pages
 from chatapp.page.transcript.rows import MessageRow, TurnRow
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
+from tests.long_texts import filler
 from tests.standin import auto
 from tests.standin.behaviours import Failure, Gate, Reply, ToolCall
 from tests.standin.rules import blocks_of
@@ -32,7 +33,7 @@ SUMMARY = Reply(
     f"<analysis>Short.</analysis><summary>The vault's word is heliotrope.\n{SECTIONS}</summary>"
 )
 NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
-LONG = " ".join(map(str, [*range(100, 725)] * 3))  # 3,750 tokens
+LONG = filler(3_750)
 
 
 @pytest.fixture

@@ -8,12 +8,13 @@ from chatapp.models import Conversation, ModelCall, Preferences
 from tests.chatapp.claude import answered_by
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.sockets import Page
+from tests.long_texts import filler
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-LONG = " ".join(map(str, [*range(100, 725)] * 2))
+LONG = filler(2_500)
 
 
 @pytest.fixture(params=DOORS, ids=lambda door: door.name)

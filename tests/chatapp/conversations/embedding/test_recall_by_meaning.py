@@ -37,9 +37,10 @@ from chatapp.models.meanings import mark_due
 from chatapp.operations import background_jobs
 from chatapp.records.transfer.record_import import load_conversation
 from tests.chatapp.claude import converse
-from tests.chatapp.conftest import Say, open_page, summarise
+from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.conversations.context.recalled import newest, recalled
 from tests.chatapp.scripted_turns import ask, end
+from tests.chatapp.sockets import open_page
 from tests.chatapp.web.api.programs import bearer
 from tests.standin.behaviours import Reply
 from tests.standin.embeddings import Embeddings, embed

@@ -15,13 +15,14 @@ from chatapp.page.live import hints, outgoing_frames
 from chatapp.page.live.live_views import LiveView
 from tests.chatapp.page.live.heard import Heard, follow_turn
 from tests.chatapp.sockets import PATIENCE, Page
+from tests.long_texts import filler
 from tests.standin.behaviours import Gate, Reply, rate_limited
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SUMMARY = "<summary>The vault's word is heliotrope.</summary>"
-LONG = " ".join(map(str, [*range(100, 725)] * 3))  # 3,750 tokens
+LONG = filler(3_750)
 
 
 def values(frames: list[dict[str, Any]], type_: str, name: str) -> list[Any]:

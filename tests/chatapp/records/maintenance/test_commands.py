@@ -128,9 +128,8 @@ def test_a_backup_of_a_file_with_damaged_indexes_has_its_rows(here: Installation
     assert "2 messages" in here.run("check_integrity")
 
 
-@pytest.mark.parametrize(
-    "name", ["chatapp_message", pytest.param("chatapp_profile", marks=pytest.mark.rare)]
-)
+@pytest.mark.rare
+@pytest.mark.parametrize("name", ["chatapp_message", "chatapp_profile"])
 def test_no_backup_is_made_of_rows_that_can_not_be_read(here: Installation, name: str) -> None:
     """It would be found out when it is needed."""
     damage(here.file, name)

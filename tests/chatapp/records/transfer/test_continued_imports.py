@@ -16,6 +16,7 @@ from tests.chatapp.claude import answered_by
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.web.views.uploads import send
+from tests.long_texts import filler
 from tests.sessions import session
 from tests.standin.behaviours import Behaviour, Reply
 from tests.standin.server import Standin
@@ -23,7 +24,7 @@ from tests.standin.server import Standin
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # 3,750 tokens; where the context begins at some 5,000 and condenses at 12,000, that is two turns.
-LONG = " ".join(map(str, [*range(100, 725)] * 3))
+LONG = filler(3_750)
 
 
 class Thoughtful(Standin):

@@ -11,8 +11,9 @@ from django.test import AsyncClient, Client
 
 from chatapp.accounts import credentials
 from chatapp.models import Conversation
+from tests.long_texts import filler
 
-LONG = " ".join(map(str, [*range(100, 725)] * 3))
+LONG = filler(3_750)
 Told = tuple[str, dict[str, Any]]
 
 
