@@ -200,7 +200,8 @@ class Recording:
             turn = Turn.Status.STOPPED if self.lost == GONE else Turn.Status.FAILED
             reason = "stopped" if self.lost == GONE else "error"
         if not is_measured:
-            usage = replace(usage, output=max(usage.output, sizes.COUNTER.count(draft.written)))
+            written = max(1, len(reply.places)) * sizes.COUNTER.count(draft.written)
+            usage = replace(usage, output=max(usage.output, written))
         if not usage.prompt and self.status in OK:
             # Programs have to ask for it, and what is read before an answer breaks off is billed.
             usage = replace(usage, input=store.estimate_prompt(opened))

@@ -49,7 +49,7 @@ if find_spec("uvloop") and "twisted.internet.reactor" not in sys.modules:
 from daphne.endpoints import build_endpoint_description_strings
 from daphne.server import Server
 
-from chatapp.management.request_bodies import BodyReader
+from chatapp.management.request_bodies import BodyReader, LimitedRequest
 
 # Prints a line at once, also into a pipe.
 say = functools.partial(print, flush=True)
@@ -61,10 +61,17 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
     listen_problem: str | None = None
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
-        """Have the application read a request's body from its place."""
+        """Have the application read a request from its place, and answer at its client's pace."""
         if scope["type"] == "http":
+            protocol.registerProducer(protocol, streaming=True)
             BodyReader.take(protocol, scope)
         return super().create_application(protocol, scope)
+
+    async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
+        """Send a part of an answer, and wait until there is room for the next."""
+        await super().handle_reply(protocol, message)
+        if isinstance(protocol, LimitedRequest):
+            await protocol.drained.wait()
 
     def listen_error(self, failure: Any) -> None:
         """Remember the reason and give up."""
