@@ -21,7 +21,6 @@ from django.utils.csp import CSP
 from django.utils.functional import Promise
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext_lazy as _lazy
-
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
