@@ -88,6 +88,10 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
         if self.is_answered:
             self.finish()
 
+    def stopProducing(self) -> None:  # noqa: N802 - twisted's name
+        """Let nothing wait for a client that has left."""
+        self.drained.set()
+
     @override
     def finish(self) -> None:
         """End the answer, once all but a little has gone out: Twisted has little patience then."""
@@ -95,12 +99,6 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
         if self.drained.is_set():
             self.unregisterProducer()
             super().finish()
-
-    @override
-    def connectionLost(self, reason: Any) -> None:
-        """Let nothing wait for a client that has left."""
-        self.drained.set()
-        super().connectionLost(reason)
 
     @override
     def handle_exception(self, exception: Exception) -> None:

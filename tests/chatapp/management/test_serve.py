@@ -227,10 +227,12 @@ async def test_an_answer_comes_as_its_client_reads_and_is_not_cut_off(leaves: bo
             await asyncio.sleep(0)
         assert (len(sent), ended.is_set()) == (count, False)
         assert not transport.value().endswith(b"0\r\n\r\n")
+        assert transport.producer
         if leaves:
+            transport.producer.stopProducing()
             connection.connectionLost(Failure(ConnectionDone()))
             break
-        transport.producer.resumeProducing()  # type: ignore[union-attr]
+        transport.producer.resumeProducing()
     await ended.wait()
     assert transport.value().endswith(b"0\r\n\r\n") is not leaves
 
