@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import signal
+import socket
 import sys
 import time
 import warnings
@@ -19,8 +20,9 @@ from django.db import DatabaseError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
 from django.utils.translation import gettext_noop
-from twisted.internet import asyncioreactor
+from twisted.internet import asyncioreactor, main, tcp
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from chatapp import checks
 from chatapp.accounts import accounts, credentials
@@ -50,6 +52,19 @@ from daphne.endpoints import build_endpoint_description_strings
 from daphne.server import Server
 
 from chatapp.management.request_bodies import BodyReader, LimitedRequest
+
+
+class Line(tcp.Server):
+    """A connection; uvloop tells once that it broke, and maybe while there is more to be read."""
+
+    def doRead(self) -> Failure | None:  # noqa: N802 - twisted's name
+        """Read what came, and say that the client left behind it."""
+        ended: Failure | None = super().doRead()
+        broke = self.connected and self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        return ended or (main.CONNECTION_LOST if broke else None)
+
+
+tcp.Port.transport = Line
 
 # Prints a line at once, also into a pipe.
 say = functools.partial(print, flush=True)

@@ -7,6 +7,7 @@ import pty
 import signal
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import urllib.error
@@ -23,9 +24,11 @@ from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 from django.utils import translation
+from twisted.internet import tcp
 from twisted.internet.address import IPv4Address
 from twisted.internet.error import ConnectionDone
-from twisted.internet.testing import StringTransport
+from twisted.internet.protocol import Protocol, ServerFactory, connectionDone
+from twisted.internet.testing import MemoryReactor, StringTransport
 from twisted.python.failure import Failure
 
 from chatapp.management import request_bodies
@@ -235,6 +238,39 @@ async def test_an_answer_comes_as_its_client_reads_and_is_not_cut_off(leaves: bo
         transport.producer.resumeProducing()
     await ended.wait()
     assert transport.value().endswith(b"0\r\n\r\n") is not leaves
+
+
+class Listener(Protocol):
+    """One end of a connection, which keeps what it was told."""
+
+    told = b""
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802 - twisted's name
+        """Keep what came."""
+        self.told += data
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802 - the same
+        """Keep that it ended."""
+        del reason
+        self.told += b" ended"
+
+
+@pytest.mark.parametrize("broke", [False, True])
+def test_a_client_that_left_behind_its_words_is_noticed_with_them(broke: bool) -> None:
+    """No event comes later; its request would go on for as long as a provider says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        client, heard = socket.create_connection(server.getsockname()), Listener()
+        client.sendall(b"words")
+        if broke:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.close()
+        (accepted, at), port = server.accept(), tcp.Port(0, ServerFactory())
+        accepted.setblocking(False)
+        line = port.transport(accepted, heard, at, port, 1, MemoryReactor())
+        heard.makeConnection(line)
+        assert (line.doRead() is not None, heard.told) == (broke, b"words")
+        line.connectionLost(connectionDone)
+        client.close()
 
 
 @pytest.mark.parametrize("begun", [True, False])
