@@ -77,7 +77,7 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
         return super().process()
 
     def pauseProducing(self) -> None:  # noqa: N802 - twisted's name
-        """Have the answer wait: its client has not read what it was sent."""
+        """Stop the answer until its client has read more."""
         self.drained.clear()
         self.channel.setTimeout(PATIENCE)
 

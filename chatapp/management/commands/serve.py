@@ -22,7 +22,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_noop
 from twisted.internet import asyncioreactor, main, tcp
 from twisted.internet.defer import Deferred
-from twisted.python.failure import Failure
+from twisted.internet.error import ConnectionDone, ConnectionLost
 
 from chatapp import checks
 from chatapp.accounts import accounts, credentials
@@ -54,17 +54,17 @@ from daphne.server import Server
 from chatapp.management.request_bodies import BodyReader, LimitedRequest
 
 
-class Line(tcp.Server):
-    """A connection; uvloop tells once that it broke, and maybe while there is more to be read."""
+class ClientConnection(tcp.Server):
+    """A connection; uvloop reports its break once, even while bytes are left to be read."""
 
-    def doRead(self) -> Failure | None:  # noqa: N802 - twisted's name
-        """Read what came, and say that the client left behind it."""
-        ended: Failure | None = super().doRead()
+    def doRead(self) -> ConnectionLost | ConnectionDone | None:  # type: ignore[override] # noqa: N802 - twisted's name
+        """Read the bytes that came; return the reason of an end behind them."""
+        ended = super().doRead()
         broke = self.connected and self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         return ended or (main.CONNECTION_LOST if broke else None)
 
 
-tcp.Port.transport = Line
+tcp.Port.transport = ClientConnection
 
 # Prints a line at once, also into a pipe.
 say = functools.partial(print, flush=True)
