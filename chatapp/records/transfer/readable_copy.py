@@ -43,6 +43,7 @@ _CALLED: dict[str, Promise] = {
     QUOTE: _lazy("Passage"),
 }
 
+_OPENING = re.compile("`{3}|~{3}|<")
 # Ends of HTML that would go on to the end of a file, whatever stands there.
 _ENDS, _HEADING = ("-->", "?>", "]]>"), "heading_close"
 
@@ -259,6 +260,8 @@ def _blocks() -> MarkdownIt:
 
 def _closed(text: str) -> str:
     """Return Markdown in which no block is left open that would take in the next entry."""
+    if not _OPENING.search(text):
+        return text
     last = _last_block(text)
     named = re.match(r"\W*(\w*)", last.content)
     ends = (last.markup, f"</{named and named[1]}>", *_ENDS)
