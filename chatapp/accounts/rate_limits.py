@@ -85,7 +85,8 @@ def count_request(user: User) -> None:
     began: int = cache.get_or_set(f"requests-{user.pk}", now, MINUTE) or now
     if count_up(f"requests-{user.pk}-{began}", MINUTE) <= most:
         return
-    left = max(1, began + MINUTE - now)
+    # It may have begun by the clock of another machine.
+    left = min(max(1, began + MINUTE - now), MINUTE)
     words = _(
         "Limit of {count:,} request a minute reached. Try again in {seconds} s.",
         "Limit of {count:,} requests a minute reached. Try again in {seconds} s.",

@@ -235,7 +235,7 @@ async def _pass_on(
         # A fold's text is not encoded.
         given = [one for one in given if one[0] != b"content-encoding"]
     headers = upstream.headers(given)
-    recording.keys = keys_in(headers)
+    recording.keys, recording.is_sent = keys_in(headers), True
     try:
         async with sent(upstream, url, headers, body) as answer:
             raw = [(name.lower(), value) for name, value in answer.raw_headers]

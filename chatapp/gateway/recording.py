@@ -48,7 +48,8 @@ STORE_TIMEOUT = 5.0
 class Recording:
     """One request and its answer; one that is not ``is_kept`` is in no conversation, or counts.
 
-    Its ``keys`` are on record nowhere, even if the provider quotes them.
+    Its ``keys`` are on record nowhere, even if the provider quotes them. Once it ``is_sent``, the
+    provider may have read it.
     """
 
     request: GatewayRequest
@@ -57,6 +58,7 @@ class Recording:
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
     keys: Sequence[str] = ()
+    is_sent: bool = False
     lost: str = ""
     _began: float = field(default_factory=time.monotonic)
     _first: float | None = None
@@ -199,8 +201,10 @@ class Recording:
             turn = Turn.Status.STOPPED if self.lost == GONE else Turn.Status.FAILED
             reason = "stopped" if self.lost == GONE else "error"
         if not is_measured:
-            usage = replace(usage, output=max(usage.output, sizes.COUNTER.count(draft.written)))
-        if not usage.prompt and self.status in OK:
+            written = max(1, len(reply.places)) * sizes.COUNTER.count(draft.written)
+            usage = replace(usage, output=max(usage.output, written))
+        is_read = self.status in OK or (self.is_sent and self.lost == GONE and not self.status)
+        if is_read and not usage.prompt:
             # Programs have to ask for it, and what is read before an answer breaks off is billed.
             usage = replace(usage, input=store.estimate_prompt(opened))
         named = self.headers.get("request-id") or self.headers.get("x-request-id") or ""

@@ -4,6 +4,7 @@ Daphne would parse a form on the event loop, answer a damaged one itself, and ho
 memory before the application sees any of it.
 """
 
+import asyncio
 import io
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -19,13 +20,18 @@ from chatapp.project.sentences import translate as _
 LARGEST_BODY = 256 * 1024 * 1024
 # Bytes that the application is handed at once.
 BODY_PIECE = 64 * 1024
+# Seconds after which a client that reads nothing of its answer has left.
+PATIENCE = 600
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 
 
 class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne carries no types
-    """A request whose body is not parsed; one that is too long is answered with 413."""
+    """A request whose body is not parsed; one that is too long is answered with 413.
+
+    Its answer comes no faster than its client reads: ``drained`` is set while there is room.
+    """
 
     content: Any
 
@@ -34,6 +40,9 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
         self.left = LARGEST_BODY
         # Why the body could not be kept.
         self.failure: OSError | None = None
+        self.drained = asyncio.Event()
+        self.drained.set()
+        self.is_answered = False
 
     @override
     def handleContentChunk(self, data: bytes) -> None:
@@ -66,6 +75,30 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
                     said = in_words(str(not_saved(self.failure)))
             return self.basic_error(status, words, said)
         return super().process()
+
+    def pauseProducing(self) -> None:  # noqa: N802 - twisted's name
+        """Stop the answer until its client has read more."""
+        self.drained.clear()
+        self.channel.setTimeout(PATIENCE)
+
+    def resumeProducing(self) -> None:  # noqa: N802 - twisted's name
+        """Let the answer go on, or end."""
+        self.drained.set()
+        self.channel.setTimeout(None)
+        if self.is_answered:
+            self.finish()
+
+    def stopProducing(self) -> None:  # noqa: N802 - twisted's name
+        """Let nothing wait for a client that has left."""
+        self.drained.set()
+
+    @override
+    def finish(self) -> None:
+        """End the answer, once all but a little has gone out: Twisted has little patience then."""
+        self.is_answered = True
+        if self.drained.is_set():
+            self.unregisterProducer()
+            super().finish()
 
     @override
     def handle_exception(self, exception: Exception) -> None:

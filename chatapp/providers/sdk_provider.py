@@ -77,6 +77,8 @@ class StreamedReply(ABC):
         self.started = False
         self.shown = self.thinks = False
         self.finished = False
+        # The places of answers that come at a time; the first one is read.
+        self.places: set[int] = set()
         # The name of the field that has its reasoning, or the list of its details.
         self.form: str | list[dict[str, Any]] = ""
         self.stop_reason = ""

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import signal
+import socket
 import sys
 import time
 import warnings
@@ -19,8 +20,9 @@ from django.db import DatabaseError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
 from django.utils.translation import gettext_noop
-from twisted.internet import asyncioreactor
+from twisted.internet import asyncioreactor, main, tcp
 from twisted.internet.defer import Deferred
+from twisted.internet.error import ConnectionDone, ConnectionLost
 
 from chatapp import checks
 from chatapp.accounts import credentials
@@ -50,7 +52,20 @@ if find_spec("uvloop") and "twisted.internet.reactor" not in sys.modules:
 from daphne.endpoints import build_endpoint_description_strings
 from daphne.server import Server
 
-from chatapp.management.request_bodies import BodyReader
+from chatapp.management.request_bodies import BodyReader, LimitedRequest
+
+
+class ClientConnection(tcp.Server):
+    """A connection; uvloop reports its break once, even while bytes are left to be read."""
+
+    def doRead(self) -> ConnectionLost | ConnectionDone | None:  # type: ignore[override] # noqa: N802 - twisted's name
+        """Read the bytes that came; return the reason of an end behind them."""
+        ended = super().doRead()
+        broke = self.connected and self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        return ended or (main.CONNECTION_LOST if broke else None)
+
+
+tcp.Port.transport = ClientConnection
 
 # Prints a line at once, also into a pipe.
 say = functools.partial(print, flush=True)
@@ -62,10 +77,17 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
     listen_problem: str | None = None
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
-        """Have the application read a request's body from its place."""
+        """Have the application read a request from its place, and answer at its client's pace."""
         if scope["type"] == "http":
+            protocol.registerProducer(protocol, streaming=True)
             BodyReader.take(protocol, scope)
         return super().create_application(protocol, scope)
+
+    async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
+        """Send a part of an answer, and wait until there is room for the next."""
+        await super().handle_reply(protocol, message)
+        if isinstance(protocol, LimitedRequest):
+            await protocol.drained.wait()
 
     def listen_error(self, failure: Any) -> None:
         """Remember the reason and give up."""

@@ -21,6 +21,8 @@ from django.utils.csp import CSP
 from django.utils.functional import Promise
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext_lazy as _lazy
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 import condense
 from chatapp.agent.annotated_blocks import FILE, QUOTE, RULE, kind_of, text_of
@@ -40,6 +42,10 @@ _CALLED: dict[str, Promise] = {
     RULE: _lazy("Your rule"),
     QUOTE: _lazy("Passage"),
 }
+
+_OPENING = re.compile("`{3}|~{3}|<")
+# Ends of HTML that would go on to the end of a file, whatever stands there.
+_ENDS, _HEADING = ("-->", "?>", "]]>"), "heading_close"
 
 _SHEETS = ("variables.css", "prose.css", "code.css")
 
@@ -244,7 +250,28 @@ def _in_markdown(part: MessagePart) -> str:
         case "tool":
             answered = f"\n\n{_fenced(part.result)}" if part.result else ""
             return f"**{name}**\n\n{_fenced(part.text)}{answered}"
-    return part.text
+    return _closed(part.text)
+
+
+@cache
+def _blocks() -> MarkdownIt:
+    return MarkdownIt("commonmark").disable(["inline", "reference"])
+
+
+def _closed(text: str) -> str:
+    """Return Markdown in which no block is left open that would take in the next entry."""
+    if not _OPENING.search(text):
+        return text
+    last = _last_block(text)
+    named = re.match(r"\W*(\w*)", last.content)
+    ends = (last.markup, f"</{named and named[1]}>", *_ENDS)
+    closed = (f"{text}\n{one}" for one in ends if last.type != _HEADING)
+    return next((one for one in closed if _last_block(one).type == _HEADING), text)
+
+
+def _last_block(text: str) -> Token:
+    """Return the token that ends a text with a heading behind it, or the block that has both."""
+    return _blocks().parse(f"{text}\n\n#")[-1]
 
 
 def _one_line(text: str) -> str:

@@ -116,6 +116,7 @@ class OpenAIReply(StreamedReply):
             for choice in listed(choices):
                 # The first of several answers at a time.
                 self._choice = choice.get("index") if self._choice is None else self._choice
+                self.places.add(as_tokens(choice.get("index")) or 0)
                 if choice.get("index") in (self._choice, None):
                     yield from self._said(choice)
                     self._end(choice.get("finish_reason") or choice.get("finishReason"), chunk)

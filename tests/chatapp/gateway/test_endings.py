@@ -15,7 +15,16 @@ from chatapp.gateway.bodies import LARGEST_CLIENT_BODY
 from chatapp.models import ApiToken, Conversation, DraftPiece, ModelCall, Preferences
 from chatapp.models.database import execute, reading
 from chatapp.turns.crash_recovery import close_left
-from tests.chatapp.gateway.programs import Answer, Visit, body_of, said_in, talks, visit
+from tests.chatapp.claude import answered_by
+from tests.chatapp.gateway.programs import (
+    Answer,
+    Visit,
+    body_of,
+    said_in,
+    talks,
+    token_of,
+    visit,
+)
 from tests.chatapp.gateway.streams import ASKED, FIRST_HALF, SECOND_HALF
 from tests.standin.raw_server import RawServer, Script
 
@@ -44,6 +53,32 @@ async def test_a_client_that_leaves_ends_the_call_and_what_came_is_kept(
     assert call.turn
     assert (call.message.stop_reason, call.turn.status) == ("stopped", "stopped")
     assert await talks() == [[("user", "Say all."), ("assistant", "Half a")]]
+
+
+async def test_a_client_that_leaves_before_the_first_word_pays_for_its_prompt(
+    transactional_db: None, alice: User
+) -> None:
+    """The provider has read it by then, and reports nothing."""
+    read = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"Say all.")
+        read.set()
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        make = sync_to_async(lambda: answered_by(alice, "anthropic", "claude-opus-5", url))
+        one = Visit("/v1/messages", await sync_to_async(token_of)(alice, await make()), ASKED)
+        await read.wait()
+        one.leave()
+        await one.task
+        await recording.settle()
+    call = await ModelCall.objects.aget()
+    assert (call.error, call.usage_measured) == (recording.GONE, False)
+    assert call.tokens_input
+    assert call.cost == Decimal(4 * call.tokens_input) / 1_000_000
 
 
 async def test_requests_that_come_at_once_are_on_record_before_their_answers_go_out(

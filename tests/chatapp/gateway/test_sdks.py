@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import Settings
 
+from chatapp.conversations.context import sizes
 from chatapp.gateway import recording
 from chatapp.models import Conversation, Message, ModelCall
 from tests.chatapp.claude import answered_by
@@ -260,13 +261,19 @@ async def test_a_server_of_one_s_own_is_free_whatever_its_model_is(
     assert (await ModelCall.objects.aget()).cost == 0
 
 
-@pytest.mark.parametrize("status", ["200 OK", "429 Too Many Requests"])
+@pytest.mark.parametrize(
+    ("status", "answers"), [("200 OK", 1), ("200 OK", 3), ("429 Too Many Requests", 0)]
+)
 async def test_what_a_provider_has_read_is_estimated_if_it_reports_nothing(
-    upstream: RawServer, token: str, status: str
+    upstream: RawServer, token: str, status: str, answers: int
 ) -> None:
-    """Streams report usage only to programs that ask; what was refused was not read."""
-    said = {"index": 0, "delta": {"content": "Hello."}, "finish_reason": "stop"}
-    upstream.script.append(replace(events({"id": "c", "choices": [said]}), status=status))
+    """Streams report usage only to programs that ask; what was refused was not read.
+
+    Several answers at a time are all paid for.
+    """
+    said = {"delta": {"content": "Hello."}, "finish_reason": "stop"}
+    told = [{"id": "c", "choices": [said | {"index": place}]} for place in range(answers)]
+    upstream.script.append(replace(events(*told), status=status))
     words = [{"role": role, "content": "word " * 1_000} for role in ("system", "user")]
     tools = [{"type": "function", "function": {"name": "read", "description": "tool " * 500}}]
     asked = body_of(model="gpt-6.1-sol", stream=True, messages=words, tools=tools)
@@ -275,6 +282,7 @@ async def test_what_a_provider_has_read_is_estimated_if_it_reports_nothing(
     least = 2_500 if status == "200 OK" else 0
     assert least <= call.tokens_input <= least * 1.1
     assert (call.cost, call.usage_measured) == (Decimal(4 * call.tokens_input) / 1_000_000, False)
+    assert call.tokens_output == answers * sizes.COUNTER.count("Hello.")
 
 
 async def test_a_compaction_that_a_program_asks_for_is_paid_for_and_no_part_of_the_talk(

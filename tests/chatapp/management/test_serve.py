@@ -1,20 +1,22 @@
 """`manage.py serve`: one address when it works, one sentence when it cannot."""
 
+import asyncio
 import json
 import os
 import pty
 import signal
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import pytest
 from daphne.http_protocol import HTTPFactory
@@ -22,8 +24,12 @@ from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 from django.utils import translation
+from twisted.internet import tcp
 from twisted.internet.address import IPv4Address
-from twisted.internet.testing import StringTransport
+from twisted.internet.error import ConnectionDone
+from twisted.internet.protocol import Protocol, ServerFactory, connectionDone
+from twisted.internet.testing import MemoryReactor, StringTransport
+from twisted.python.failure import Failure
 
 from chatapp.management import request_bodies
 from chatapp.management.commands.serve import QuietServer, address
@@ -189,6 +195,82 @@ class Line(StringTransport):
 
     def doWrite(self) -> None:  # noqa: N802 - twisted's name
         """Write nothing more."""
+
+
+class SlowLine(Line):
+    """A connection whose client reads one piece when it is told to."""
+
+    def writeSequence(self, data: Iterable[bytes]) -> None:  # noqa: N802 - twisted's name
+        """Keep a piece that nobody has read."""
+        super().writeSequence(data)
+        self.producer.pauseProducing()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+async def test_an_answer_comes_as_its_client_reads_and_is_not_cut_off(leaves: bool) -> None:
+    """Twisted closes a line a minute after an answer's end, whatever is left to be read."""
+    sent: list[int] = []
+    ended = asyncio.Event()
+
+    async def application(*, send: Any, **_request: object) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for left in range(2, -1, -1):
+            sent.append(left)
+            await send({"type": "http.response.body", "body": b"word", "more_body": left > 0})
+        ended.set()
+
+    server, here = QuietServer(application, ["tcp:0"]), IPv4Address("TCP", "127.0.0.1", 80)
+    server.connections = {}
+    connection = HTTPFactory(server).buildProtocol(None)
+    transport = SlowLine(here, here)
+    connection.makeConnection(transport)
+    connection.dataReceived(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    for count in range(1, 4):
+        for _turn in range(10):
+            await asyncio.sleep(0)
+        assert (len(sent), ended.is_set()) == (count, False)
+        assert not transport.value().endswith(b"0\r\n\r\n")
+        assert transport.producer
+        if leaves:
+            transport.producer.stopProducing()
+            connection.connectionLost(Failure(ConnectionDone()))
+            break
+        transport.producer.resumeProducing()
+    await ended.wait()
+    assert transport.value().endswith(b"0\r\n\r\n") is not leaves
+
+
+class Listener(Protocol):
+    """One end of a connection, which keeps what it was told."""
+
+    told = b""
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802 - twisted's name
+        """Keep what came."""
+        self.told += data
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802 - the same
+        """Keep that it ended."""
+        del reason
+        self.told += b" ended"
+
+
+@pytest.mark.parametrize("broke", [False, True])
+def test_a_client_that_left_behind_its_words_is_noticed_with_them(broke: bool) -> None:
+    """No event comes later; its request would go on for as long as a provider says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        client, heard = socket.create_connection(server.getsockname()), Listener()
+        client.sendall(b"words")
+        if broke:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.close()
+        (accepted, at), port = server.accept(), tcp.Port(0, ServerFactory())
+        accepted.setblocking(False)
+        line = port.transport(accepted, heard, at, port, 1, MemoryReactor())
+        heard.makeConnection(line)
+        assert (line.doRead() is not None, heard.told) == (broke, b"words")
+        line.connectionLost(connectionDone)
+        client.close()
 
 
 @pytest.mark.parametrize("begun", [True, False])

@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from markdown_it import MarkdownIt
 
 import condense
 from chatapp.agent.annotated_blocks import environment_block, file_block
@@ -120,6 +121,32 @@ def test_markdown_keeps_what_tools_said_in_fences_that_nothing_ends(
     answer = browser.get(reverse("export_markdown", args=[conversation.pk]))
     assert "\n`````\n```\n# No heading\n````\n`````\n" in answer.text
     assert answer["Content-Disposition"] == 'attachment; filename="new-conversation.md"'
+
+
+@pytest.mark.parametrize(
+    ("said", "end"),
+    [
+        ("Whole:\n\n```\nx\n```", ""),
+        ("- An item\n  ```\n  x", ""),
+        ("Cut off:\n\n~~~~py\n~~~\n```", "\n~~~~"),
+        ("<!-- x", "\n-->"),
+        ("<?php\n\nx", "\n?>"),
+        ("<![CDATA[ x", "\n]]>"),
+        ("<Script>\n\nx </pre", "\n</Script>"),
+        ("\ud800\0\r\n\N{RIGHT-TO-LEFT OVERRIDE}", ""),
+    ],
+)
+def test_markdown_that_was_cut_off_takes_in_nothing_behind_it(
+    conversation: Conversation, say: Say, browser: Client, said: str, end: str
+) -> None:
+    """Readers would take the next message for a part of its code or comment."""
+    say("assistant", said)
+    say("user", "Next.")
+    text = browser.get(reverse("export_markdown", args=[conversation.pk])).text
+    read = MarkdownIt("commonmark").parse(text)
+    headings = [one.content.partition(",")[0] for one in read if one.content.endswith("UTC")]
+    assert headings == ["Agent", "You"]
+    assert f"\n\n{condense.well_formed(said)}{end}\n\n## You" in text
 
 
 @pytest.mark.parametrize("name", ["export_markdown", "export_html"])
