@@ -11,8 +11,8 @@ from urllib.parse import urlparse
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from chatapp.accounts import accounts, credentials
-from chatapp.models import Profile
+from chatapp.accounts import credentials
+from chatapp.models import Profile, accounts
 from tests.bench.server import Server, model, printed, serving
 from tests.bench.table import Row
 from tests.bench.turns import BARE, PACED, WORDS
