@@ -9,7 +9,7 @@ from django.db import transaction
 
 import condense
 from chatapp.conversations.context import sizes
-from chatapp.conversations.toolbox.history_search import StoredRecall
+from chatapp.conversations.toolbox.history_search import StoredRecall, shown_passages
 from chatapp.gateway.requests import GatewayRequest
 from chatapp.gateway.splices import MessageRecord, Splicer
 from chatapp.models import ApiToken, Conversation, HistoryLink, Message, message_store
@@ -72,7 +72,10 @@ class Rewriter:
         found = [one for one in found if one.id in linked and one.text.strip() not in shown]
         limit = preferences_of(self.conversation.owner).recall_tokens
         limit = condense.token_limit(profile.context_window, limit)
-        block = condense.recalled_block(found, counter=sizes.COUNTER, limit=limit, is_behind=True)
+        before = shown_passages(self.conversation) if found else ()
+        block = condense.recalled_block(
+            found, counter=sizes.COUNTER, limit=limit, shown=before, is_behind=True
+        )
         return [block.to_api()] if block else ()
 
     def _links(self) -> Links:

@@ -15,7 +15,11 @@ from chatapp.conversations.context import sizes
 from chatapp.conversations.context.turn_context import TurnContext, describe_surroundings, read_run
 from chatapp.conversations.conversations import check_message, title_of
 from chatapp.conversations.rewind import set_message_aside
-from chatapp.conversations.toolbox.history_search import StoredRecall, with_subject
+from chatapp.conversations.toolbox.history_search import (
+    StoredRecall,
+    shown_passages,
+    with_subject,
+)
 from chatapp.models import Conversation, Preferences, message_store
 from chatapp.models.accounts import preferences_of
 from chatapp.models.database import insert, together
@@ -100,5 +104,7 @@ def _recall(
     except IndexDamaged:
         return ()
     limit = condense.token_limit(profile.context_window, preferences.recall_tokens)
-    block = condense.recalled_block(found, counter=sizes.COUNTER, limit=limit)
+    # To be forgotten, a passage is named again.
+    shown = shown_passages(conversation) if found and not until else ()
+    block = condense.recalled_block(found, counter=sizes.COUNTER, limit=limit, shown=shown)
     return (block,) if block else ()

@@ -126,14 +126,20 @@ def token_limit(window: int, most: int = MOST_TOKENS) -> int:
 
 
 def recalled_block(
-    found: Sequence[Passage], *, counter: TokenCounter, limit: int, is_behind: bool = False
+    found: Sequence[Passage],
+    *,
+    counter: TokenCounter,
+    limit: int,
+    shown: Sequence[str] = (),
+    is_behind: bool = False,
 ) -> TextBlock | None:
     """Return the passages as the model reads them, the best that fit into ``limit`` tokens.
 
     If many passages are from tools, an agent is at work: then only short passages of people and the
     model are taken, if there are any. Passages that do not fit are left out, but the best is cut
-    around its word; None if none is left. For the page, ``passages`` under ``BESIDE`` has the seq,
-    rank, fit and tokens of each, in the order of the text.
+    around its word; those of the ``shown`` blocks, which the model still sees, stand in no second
+    one. None if none is left. For the page, ``passages`` under ``BESIDE`` has the seq, rank, fit
+    and tokens of each, in the order of the text.
     It names the message before it if it ``is_behind`` that, and otherwise the one after it.
     """
     own = [one for one in found if one.file is None]
@@ -152,6 +158,9 @@ def recalled_block(
                 tokens = counter.count(told) + 3
         if tokens <= free and passage.fit:
             free -= tokens
+            # Without its bracket: it may have been marked as later.
+            if any(told[1:] in one for one in shown):
+                continue
             fit = round(passage.fit, 2)
             place = {"seq": passage.seq, "rank": len(kept) + 1, "fit": fit, "tokens": tokens}
             kept.append((passage, told, place))

@@ -189,13 +189,13 @@ def test_a_question_that_says_little_is_asked_with_the_message_before(
 
 def test_a_conversation_s_own_switch_goes_before_the_owner_s(conversation: Conversation) -> None:
     """Left open, the settings hold."""
-    hide(conversation, FACT)
     for setting, own, recalls in (
         (True, None, True),
         (False, None, False),
         (True, False, False),
         (False, True, True),
     ):
+        hide(conversation, FACT)
         Preferences.objects.update(auto_recall=setting)
         Conversation.objects.update(auto_recall=own)
         assert bool(asked(conversation)) == recalls
@@ -204,15 +204,29 @@ def test_a_conversation_s_own_switch_goes_before_the_owner_s(conversation: Conve
 def test_it_takes_no_more_than_its_share(conversation: Conversation) -> None:
     """The budget of the settings, or two per cent of the window: the less of them."""
     hide(conversation, FACT)
+    asked(conversation)
     count = condense.PromptCounter().count
     for budget, window, most in ((100, 200_000, 100), (1_500, 5_000, 100), (1_500, 200_000, 1_500)):
         Preferences.objects.update(recall_tokens=budget)
         Profile.objects.update(context_window=window)
-        block = asked(conversation)
+        block = asked(conversation, replaces=newest(conversation).seq)
         assert FACT in block
         assert count(block) <= most
     Profile.objects.update(context_window=50 * (count(FACT) - 1))
-    assert asked(conversation) == ""
+    assert asked(conversation, replaces=newest(conversation).seq) == ""
+
+
+def test_a_passage_that_the_model_still_sees_is_not_recalled_again(
+    conversation: Conversation,
+) -> None:
+    """Once the message that it stands beside is hidden as well, it is."""
+    hide(conversation, FACT, "Ada feeds the cat of the vault at noon.")
+    assert FACT in asked(conversation)
+    assert FACT not in asked(conversation)
+    again = asked(conversation, "When does Ada feed the cat of the vault?")
+    assert FACT not in again
+    summarise(conversation)
+    assert FACT in asked(conversation)
 
 
 def test_where_nothing_is_hidden_nothing_is_asked(conversation: Conversation) -> None:
