@@ -137,7 +137,7 @@ class StoredRecall:
 
 
 def shown_passages(conversation: Conversation) -> list[str]:
-    """Return the blocks of passages beside messages that the model still sees."""
+    """Return the blocks of recalled passages that the model still sees."""
     rows = conversation.messages.filter(hidden=False, content__icontains=condense.RECALLED)
     return [
         block.text
