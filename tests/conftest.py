@@ -193,22 +193,22 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 
 
 @pytest.fixture(scope="session")
-def kept(pytestconfig: pytest.Config) -> Once:
+def cached_folders(pytestconfig: pytest.Config) -> Once:
     """Makes folders that further runs share, too."""
     return Once(pytestconfig.cache.mkdir("kept"))
 
 
 @pytest.fixture(scope="session")
-def migrated(once: Once, kept: Once, django_db_blocker: DjangoDbBlocker) -> Path:
+def migrated(once: Once, cached_folders: Once, django_db_blocker: DjangoDbBlocker) -> Path:
     """A folder with a migrated database, if that is a file."""
     with django_db_blocker.unblock():
-        return databases.migrated(once, kept)
+        return databases.migrated(once, cached_folders)
 
 
 @pytest.fixture(scope="session")
-def first_start(once: Once, migrated: Path, kept: Once) -> FirstStart:
+def first_start(once: Once, migrated: Path, cached_folders: Once) -> FirstStart:
     """What a server finds in its folder when it is not started there for the first time."""
-    return FirstStart(once, migrated, kept)
+    return FirstStart(once, migrated, cached_folders)
 
 
 @pytest.fixture(scope="session")
