@@ -28,7 +28,7 @@ Receive = Callable[[], Awaitable[Message]]
 
 
 class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne carries no types
-    """A request whose body is not parsed; one that is too long is answered with 413.
+    """A request with its body unparsed; too long a body is answered with 413.
 
     Its answer comes no faster than its client reads: ``drained`` is set while there is room.
     """

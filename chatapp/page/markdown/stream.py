@@ -173,7 +173,7 @@ class MarkdownStream:
 
 
 def _find_last_block(lines: str) -> int:
-    """Return the place of the last block whose beginning nothing can change any more."""
+    """Return the place of the last block with a settled beginning."""
     if safe_html.is_plain(lines):
         before, gap, _ = lines.rstrip("\n").rpartition("\n\n")
         return len(before + gap)

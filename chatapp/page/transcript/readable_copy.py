@@ -259,7 +259,7 @@ def _blocks() -> MarkdownIt:
 
 
 def _closed(text: str) -> str:
-    """Return Markdown in which no block is left open that would take in the next entry."""
+    """Return Markdown with its last block closed, apart from the next entry."""
     if not _OPENING.search(text):
         return text
     last = _last_block(text)

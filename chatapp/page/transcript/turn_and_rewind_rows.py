@@ -168,7 +168,7 @@ def _turns(
 
 
 def _figures(turns: Sequence[UUID]) -> dict[UUID, TurnFigures]:
-    """Return the figures of turns whose last answer was paid for, and has no message."""
+    """Return the figures of turns without a message for their last paid answer."""
     calls = ModelCall.objects.filter(turn__in=turns, purpose=ModelCall.Purpose.CHAT)
     last = {call.turn_id: call for call in calls.order_by("pk")} if turns else {}
     unseen = {

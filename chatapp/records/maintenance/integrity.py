@@ -62,7 +62,7 @@ def find_changed() -> Iterator[models.Manifest]:
 
 
 def all_shown(total: int) -> str:
-    """Return the sentence for this number of requests, of which none is changed."""
+    """Return the sentence for this number of unchanged requests."""
     return _(
         "The only request can be shown as it was sent.",
         "All {count:,} requests can be shown as they were sent.",
