@@ -252,9 +252,14 @@ class Condensation(fields.Speaking, Recorded, Hiding):
     # The process that writes a draft; see ``processes.is_left``.
     owner = models.CharField(max_length=120, null=True)  # noqa: DJ001 - so that no row is written anew
     message = models.OneToOneField(Message, models.SET_NULL, null=True, related_name="condensation")
-    # An import stores a try before the attempt that it names.
+    # An import stores a try before the attempt that it names. Few attempts are tries: SQLite would
+    # find all others by this column's own index, and not by the one that holds the figures.
     made_for = models.ForeignKey(
-        "self", models.SET_NULL, null=True, related_name="tries", db_constraint=False
+        *("self", models.SET_NULL),
+        null=True,
+        related_name="tries",
+        db_constraint=False,
+        db_index=False,
     )
     at_seq = models.PositiveIntegerField()
     status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
@@ -310,6 +315,9 @@ class Condensation(fields.Speaking, Recorded, Hiding):
         indexes = (
             models.Index(fields=("conversation", "at_seq"), name="condensation_place"),
             models.Index(fields=("-started_at",), name="condensation_recent"),
+            models.Index(
+                fields=("made_for",), condition=Q(made_for__isnull=False), name="condensation_tries"
+            ),
             # All that is summed, sorted and chosen by, apart from the long texts in the rows.
             models.Index(
                 fields=(

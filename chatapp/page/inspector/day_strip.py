@@ -5,8 +5,7 @@ from datetime import date, timedelta, tzinfo
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import F, Q, Sum
-from django.db.models.functions import TruncDate
+from django.db.models import Case, F, IntegerField, Q, Sum, When
 from django.utils import timezone
 
 from chatapp.models import Condensation
@@ -34,18 +33,21 @@ def draw_days(attempts: CondensationQuerySet, zone: tzinfo) -> dict[str, Any]:
 
     There are none if nothing was saved or spent.
     """
-    today = timezone.now().astimezone(zone).date()
-    dates = [today - timedelta(days=back) for back in reversed(range(DAYS))]
+    today = timezone.now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    starts = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     in_force = Q(status=Condensation.Status.SUCCEEDED, message__rewind_parent=None)
     saved = Sum(F("tokens_before") - F("tokens_after"), filter=in_force, default=0)
-    days = attempts.order_by().annotate(day=TruncDate("started_at", tzinfo=zone))
-    latest = days.filter(day__gte=dates[0]).values("day")
-    rows: list[Any] = [*latest.annotate(saved=saved, spent=Sum(SPENT))]
-    by_day = {row["day"]: (max(0, row["saved"]), row["spent"] or Decimal(0)) for row in rows}
-    most, dearest = (max([0, *column]) for column in zip(*by_day.values(), (0, 0), strict=True))
+    # SQLite asks Python for the date of each moment, which takes ten times as long as comparisons.
+    places = [When(started_at__gte=start, then=place) for place, start in enumerate(starts)]
+    latest = attempts.order_by().filter(started_at__gte=starts[0])
+    days = latest.values(place=Case(*reversed(places), output_field=IntegerField()))
+    rows: list[Any] = [*days.annotate(saved=saved, spent=Sum(SPENT))]
+    by_place = {row["place"]: (max(0, row["saved"]), row["spent"] or Decimal(0)) for row in rows}
+    most, dearest = (max([0, *column]) for column in zip(*by_place.values(), (0, 0), strict=True))
     found = list[DayColumn]()
-    for place, day in enumerate(dates if most or dearest else ()):
-        tokens, cost = by_day.get(day, (0, Decimal(0)))
+    for place, start in enumerate(starts if most or dearest else ()):
+        tokens, cost = by_place.get(place, (0, Decimal(0)))
         up, down = tokens / (most or 1), float(cost / (dearest or 1))
-        found.append(DayColumn(day, tokens, cost, WIDTH * place, HEIGHT * up, HEIGHT * down))
+        heights = HEIGHT * up, HEIGHT * down
+        found.append(DayColumn(start.date(), tokens, cost, WIDTH * place, *heights))
     return {"days": found, "most_saved": most, "most_spent": dearest}
