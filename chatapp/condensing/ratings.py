@@ -31,7 +31,9 @@ def feedback_of(owner: User) -> tuple[str, ...]:
 
     A reason with words that its conversation has forgotten is left out.
     """
-    rated = Condensation.objects.owned_by(owner).exclude(rating_words="")
+    rated = (
+        Condensation.objects.owned_by(owner).filter(rated_at__isnull=False).exclude(rating_words="")
+    )
     # A fork has copies of them.
     latest = rated.values_list("rated_at", "rating", "rating_words").distinct()
     newest, good = [*latest.order_by("-rated_at")[:PASSED_ON]], Condensation.Rating.GOOD

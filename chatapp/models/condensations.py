@@ -318,6 +318,11 @@ class Condensation(fields.Speaking, Recorded, Hiding):
             models.Index(
                 fields=("made_for",), condition=Q(made_for__isnull=False), name="condensation_tries"
             ),
+            models.Index(
+                fields=("conversation", "-rated_at"),
+                condition=Q(rated_at__isnull=False),
+                name="condensation_rated",
+            ),
             # All that is summed, sorted and chosen by, apart from the long texts in the rows.
             models.Index(
                 fields=(

@@ -1,4 +1,4 @@
-"""The index of tries holds no attempt that is none."""
+"""Indexes of what few attempts are: rated ones, and tries."""
 
 import django.db.models.deletion
 from django.db import migrations, models
@@ -30,6 +30,14 @@ class Migration(migrations.Migration):
                 fields=["made_for"],
                 condition=Q(("made_for__isnull", False)),
                 name="condensation_tries",
+            ),
+        ),
+        AddIndex(
+            "condensation",
+            models.Index(
+                fields=["conversation", "-rated_at"],
+                condition=Q(("rated_at__isnull", False)),
+                name="condensation_rated",
             ),
         ),
         migrations.SeparateDatabaseAndState(
