@@ -336,6 +336,13 @@ class Condensation(fields.Speaking, Recorded, Hiding):
         )
 
     @property
+    def is_undoable(self) -> bool:
+        """True if it is in force, and no later one has hidden what it left."""
+        if self.status != self.Status.SUCCEEDED or self.message is None:
+            return False
+        return self.message.rewind_parent is None and not self.message.hidden
+
+    @property
     def outcome(self) -> "models.TextChoices":
         """The outcome of the attempt."""
         return self.Outcome.of(self.kind, self.status)

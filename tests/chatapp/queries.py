@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, Self
 from weakref import WeakSet
 
+import pytest
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
@@ -62,3 +63,21 @@ def rows_read() -> Iterator[list[str]]:
 
     with connection.execute_wrapper(note):
         yield read
+
+
+class Steps:
+    """Counts the steps that SQLite takes meanwhile; with another database the test is skipped."""
+
+    count = 0
+
+    def __enter__(self) -> Self:
+        if connection.vendor != "sqlite":
+            pytest.skip("only SQLite counts its steps")
+        connection.connection.set_progress_handler(self._step, 1)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        connection.connection.set_progress_handler(None, 0)
+
+    def _step(self) -> None:
+        self.count += 1

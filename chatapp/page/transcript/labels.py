@@ -238,6 +238,13 @@ class AttemptWords:
         """The instruction that asked for the summary as safe HTML."""
         return render_markdown(self.attempt.prompt)
 
+    @property
+    def panels(self) -> list[str]:
+        """The names of its large parts, which a page asks for when somebody looks at one."""
+        receipt, attempt = self.attempt.receipt, self.attempt
+        held = {"facts": receipt.findings, "folded": attempt.folded, "prompt": attempt.prompt}
+        return [name for name, value in held.items() if value]
+
     @cached_property
     def facts(self) -> Sequence[FactGroup]:
         """Its receipt."""

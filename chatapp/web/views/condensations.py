@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial, wraps
 from typing import Any
 
@@ -137,12 +138,15 @@ def _show(request: UserRequest, template: str, attempt: Condensation, **more: An
 @reading_damaged_text()
 @of_attempt("GET")
 def show_record(request: UserRequest, attempt: Condensation) -> HttpResponse:
-    """Show a condensation's record: its summary, its hidden messages, and its figures."""
+    """Show a condensation's summary, hidden messages and figures, or one ``panel`` of them."""
     if "sources" in request.GET:
         # Sources take seconds where much was hidden, so the page loads them later.
         parts = summary_parts(attempt, partial(originals.render_sourced, attempt))
         return _show(request, "chat/_reads.html", attempt, row={"reads": parts})
     row, start = condensation_page.read_record(attempt), request.GET.get("from", "")
+    if (panel := request.GET.get("panel")) in row.panels:
+        row = replace(row, undoable=attempt.is_undoable)
+        return _show(request, f"chat/_{panel}.html", attempt, row=row)
     shown = {"originals": originals.read_originals(attempt, read_number(start)), "whole": True}
     descent = originals.read_descent(attempt)
     return _show(request, "condensations/record.html", attempt, row=row, descent=descent, **shown)

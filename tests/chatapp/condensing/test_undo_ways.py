@@ -14,7 +14,9 @@ from chatapp.models import Condensation, Conversation, Message, Pin, Profile, me
 from tests.chatapp.audited import condense_on_record, entries, talk
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.claude import answered_by
+from tests.chatapp.queries import Steps
 from tests.chatapp.web.api.programs import bearer
+from tests.records import put_on_record
 
 ORIGINALS = [1, 2, 3, 4]
 WINDOW = 20_000
@@ -155,6 +157,22 @@ def test_what_was_said_of_a_summary_is_told_once_though_it_was_forked(
         ratings.rate_summary(condensation=attempt, rating=-1, words=words)
         forks.fork_conversation(conversation=conversation, seq=7)
     assert ratings.feedback_of(alice) == ("Bad: It lost Ada.", "Bad: It lost Ines.")
+
+
+def test_few_of_many_attempts_are_read_for_what_was_said_of_summaries(
+    attempt: Condensation, alice: User
+) -> None:
+    """Each turn asks for it."""
+    attempt.refresh_from_db()
+    ratings.rate_summary(condensation=attempt, rating=-1, words="It lost Ada.")
+    taken = []
+    for _ in range(2):
+        with Steps() as steps:
+            assert ratings.feedback_of(alice) == ("Bad: It lost Ada.",)
+        taken.append(steps.count)
+        for _number in range(200):
+            put_on_record(attempt.conversation, at_seq=1)
+    assert taken[1] < 1.1 * taken[0]
 
 
 def test_some_messages_are_put_back_as_pins_on_record(

@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
+from chatapp.condensing import undo
 from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, Message, hidden_messages, message_store
 from chatapp.page.transcript import originals
@@ -216,3 +217,25 @@ def test_a_receipt_may_name_any_source(
         page = page_of(browser, attempt, **{"from": source})
         assert ("<b>one</b> fact" in page, "Foreign" in page) == (True, False)
         say("user", "Go on")
+
+
+def test_what_is_long_in_a_row_is_fetched_when_somebody_looks_at_it(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """Lost facts can be restored as long as the model reads the summary, and no longer."""
+    say("user", "Begin")
+    receipt = condense.Receipt((condense.Finding("names", "one fact", "one"),))
+    attempt = condensed(conversation, "Well.", receipt=receipt, prompt="Sum **this** up.")
+    row = browser.get(reverse("chat", args=[conversation.pk])).text
+    assert "<b>one</b>" not in row
+    address = reverse("condensation", args=[conversation.pk, attempt.pk])
+    assert all(f"{address}?panel={one}" in row for one in ("facts", "prompt"))
+    facts, prompt = (browser.get(address, {"panel": one}).text for one in ("facts", "prompt"))
+    assert ("<b>one</b> fact" in facts, "<strong>this</strong>" in prompt) == (True, True)
+    assert ("can be restored" in facts, "Restore:" in facts) == (True, True)
+    assert "<html" not in facts + prompt
+    undo.undo_condensation(condensation=attempt)
+    facts = browser.get(address, {"panel": "facts"}).text
+    assert ("<b>one</b> fact" in facts, "estore" in facts) == (True, False)
+    # A part that it lacks is none.
+    assert "<html" in browser.get(address, {"panel": "folded"}).text
