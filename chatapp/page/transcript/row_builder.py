@@ -272,6 +272,7 @@ class Builder:
         in_force = attempt.status == Condensation.Status.SUCCEEDED and present
         is_undone = attempt.status == Condensation.Status.UNDONE
         undoable = in_force and not message.hidden
+        is_fold = attempt.kind == Condensation.Kind.CONDENSED
         # Messages that this undone one has hidden may be hidden by another now.
         behind = [one for one in self.messages if is_undone and one.hidden and message.hid(one)]
         hidden_by = next(filter(None, map(self._hidden_by, (message, *behind))), None)
@@ -289,7 +290,7 @@ class Builder:
             redoable=is_undone and present and not hidden_by,
             redone_with=self._undone_at[attempt.undone_at] - 1 if is_undone and present else 0,
             hidden_by=hidden_by if message.hidden else None,
-            nudges=undoable and attempt.pk == self._first_fold,
+            nudges=undoable and is_fold and self._is_first(attempt),
             named_window=self._named_window(attempt),
         )
 
@@ -317,14 +318,15 @@ class Builder:
         undone = Condensation.objects.undone().filter(conversation=self.conversation)
         return Counter(undone.values_list("undone_at", flat=True))
 
-    @cached_property
-    def _first_fold(self) -> uuid.UUID | None:
-        """The first condensation of this person's that left a summary, undone or not."""
+    def _is_first(self, attempt: Condensation) -> bool:
+        """Return True if this person had none before that left a summary, undone or not."""
         owner = Conversation.objects.filter(pk=self.conversation.pk).values("owner")
-        made = Condensation.objects.filter(
-            conversation__owner__in=owner, kind=Condensation.Kind.CONDENSED, message__isnull=False
-        )
-        return made.order_by("started_at").values_list("pk", flat=True).first()
+        return not Condensation.objects.filter(
+            conversation__owner__in=owner,
+            kind=Condensation.Kind.CONDENSED,
+            message__isnull=False,
+            started_at__lt=attempt.started_at,
+        ).exists()
 
     def _hidden_by(self, message: Message) -> HiddenBy | None:
         """Return the condensation behind a hidden message, None if none hides it."""
