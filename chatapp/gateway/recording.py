@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+import condense
 from chatapp.agent import async_tasks, events
 from chatapp.agent.ports import Nobody, PartialReply
 from chatapp.conversations.context import sizes
@@ -162,6 +163,7 @@ class Recording:
         talk = await saver.save(find_conversation, request)
         if request.token.mode != ApiToken.Mode.RECORD:
             await embed_question(talk.pk, request.asked)
+        await asyncio.to_thread(store.count, *await reading(store.find_new)(request, talk))
         opened = await saver.save(store.open_call, request, talk)
         self._sent = opened.sent
         return opened
@@ -207,6 +209,8 @@ class Recording:
         if is_read and not usage.prompt:
             # Programs have to ask for it, and what is read before an answer breaks off is billed.
             usage = replace(usage, input=store.estimate_prompt(opened))
+        # It is known then while the conversation is locked.
+        store.count(condense.Message("assistant", blocks))
         named = self.headers.get("request-id") or self.headers.get("x-request-id") or ""
         for key in self.keys:
             problem, named = change_texts(problem, partial(scrub, key=key)), scrub(named, key)
