@@ -18,7 +18,7 @@ from chatapp.conversations.embedding.vectors import embed_question
 from chatapp.gateway import store
 from chatapp.gateway.bodies import stream_decoder
 from chatapp.gateway.requests import GatewayRequest
-from chatapp.gateway.sessions import counted, find_conversation
+from chatapp.gateway.sessions import counted, find_conversation, find_end
 from chatapp.models import ApiToken, Turn
 from chatapp.models.database import reading
 from chatapp.providers import request_bytes
@@ -160,7 +160,8 @@ class Recording:
 
     async def _open(self, saver: RetriedWrites, request: GatewayRequest) -> store.Opened:
         await reading(lambda: request.history)()
-        talk = await saver.save(find_conversation, request)
+        end = await reading(find_end)(request)
+        talk = await saver.save(find_conversation, request, end)
         if request.token.mode != ApiToken.Mode.RECORD:
             await embed_question(talk.pk, request.asked)
         await asyncio.to_thread(store.count, *await reading(store.find_new)(request, talk))
