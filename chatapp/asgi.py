@@ -30,12 +30,12 @@ django.setup(set_prefix=False)
 from chatapp.gateway.application import ROOT, gateway  # noqa: E402 - the same
 from chatapp.models.accounts import providers_in_use  # noqa: E402 - needs a set-up Django
 from chatapp.models.database import reading, recovering  # noqa: E402 - the same
+from chatapp.operations import key_rotation  # noqa: E402 - the same
 from chatapp.operations.processes import joined  # noqa: E402 - the same
 from chatapp.project.garbage import keep_collections_short  # noqa: E402 - needs a set-up Django
 from chatapp.project.languages import choice_of  # noqa: E402 - needs a set-up Django
 from chatapp.providers import load_sdks_when_idle  # noqa: E402 - the same
 from chatapp.records.account_deletions import try_to_look_for_due  # noqa: E402 - the same
-from chatapp.records.maintenance import key_rotation  # noqa: E402 - the same
 from chatapp.records.transfer.import_jobs import start_clearing  # noqa: E402 - the same
 from chatapp.turns.running_turns import running_turns  # noqa: E402 - the same
 from chatapp.web.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django

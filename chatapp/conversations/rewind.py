@@ -5,6 +5,7 @@ Each function is idempotent: to repeat a request changes nothing, and is no refu
 
 import logging
 import uuid
+from contextlib import suppress
 
 from chatapp.agent.annotated_blocks import forgotten_by
 from chatapp.conversations.files.checkpoints import Change, Checkpoints
@@ -61,6 +62,12 @@ def _bring_back(conversation: Conversation, name: str) -> str:
         raise Refused(_("The files could not be brought back. Nothing was changed.")) from error
 
 
+def _read_files(conversation: Conversation) -> None:
+    """Have git read the files, so that a snapshot takes little while a lock is held."""
+    with suppress(CheckpointFailed, Refused):
+        Checkpoints(workspace_of(conversation)).take()
+
+
 def rewind_conversation(
     *,
     conversation: Conversation,
@@ -73,6 +80,8 @@ def rewind_conversation(
     Refused while a turn runs, and without such a message. With ``files`` the workspace's files are
     restored, too. If the client's ``key`` is known, nothing happens.
     """
+    if files:
+        _read_files(conversation)
     with lock(conversation) as locked:
         key = key or uuid.uuid4()
         if known := Rewind.objects.filter(pk=key).first():
@@ -90,6 +99,8 @@ def rewind_conversation(
 
 def undo_rewind(*, rewind: Rewind) -> None:
     """Show again the messages that the rewind hid; refused once something new was written."""
+    if rewind.files_before:
+        _read_files(rewind.conversation)
     with lock(rewind.conversation) as locked:
         fresh = Rewind.objects.filter(pk=rewind.pk)
         if fresh.exclude(undone_at=None).exists():

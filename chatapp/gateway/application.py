@@ -18,7 +18,7 @@ from chatapp.gateway.bodies import check_size, decoded, read_body
 from chatapp.gateway.dialects import Dialect, RefusedRequest
 from chatapp.gateway.recording import ANSWER_BROKE_OFF, GONE, UNREACHED, Recording
 from chatapp.gateway.requests import GatewayRequest
-from chatapp.gateway.sessions import find_known
+from chatapp.gateway.sessions import find_end, find_known
 from chatapp.gateway.upstream import FAILURES, HOP_BY_HOP, Upstream, find_upstream, keys_in, sent
 from chatapp.models import ApiToken, errors, spending
 from chatapp.models.database import reading
@@ -204,7 +204,7 @@ def _admitted(call: IncomingRequest, body: bytes) -> tuple[ApiToken, Upstream]:
 
 def _check_budget(request: GatewayRequest) -> None:
     """Raise SpendingLimitReached if the conversation that a request continues has spent it."""
-    if found := find_known(request):
+    if found := find_known(request, find_end(request)):
         spending.check_spending(found.pk)
 
 

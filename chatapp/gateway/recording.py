@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+import condense
 from chatapp.agent import async_tasks, events
 from chatapp.agent.ports import Nobody, PartialReply
 from chatapp.conversations.context import sizes
@@ -17,7 +18,7 @@ from chatapp.conversations.embedding.vectors import embed_question
 from chatapp.gateway import store
 from chatapp.gateway.bodies import stream_decoder
 from chatapp.gateway.requests import GatewayRequest
-from chatapp.gateway.sessions import counted, find_conversation
+from chatapp.gateway.sessions import counted, find_conversation, find_end
 from chatapp.models import ApiToken, Turn
 from chatapp.models.database import reading
 from chatapp.providers import request_bytes
@@ -159,9 +160,11 @@ class Recording:
 
     async def _open(self, saver: RetriedWrites, request: GatewayRequest) -> store.Opened:
         await reading(lambda: request.history)()
-        talk = await saver.save(find_conversation, request)
+        end = await reading(find_end)(request)
+        talk = await saver.save(find_conversation, request, end)
         if request.token.mode != ApiToken.Mode.RECORD:
             await embed_question(talk.pk, request.asked)
+        await asyncio.to_thread(store.count, *await reading(store.find_new)(request, talk))
         opened = await saver.save(store.open_call, request, talk)
         self._sent = opened.sent
         return opened
@@ -207,6 +210,8 @@ class Recording:
         if is_read and not usage.prompt:
             # Programs have to ask for it, and what is read before an answer breaks off is billed.
             usage = replace(usage, input=store.estimate_prompt(opened))
+        # It is known then while the conversation is locked.
+        store.count(condense.Message("assistant", blocks))
         named = self.headers.get("request-id") or self.headers.get("x-request-id") or ""
         for key in self.keys:
             problem, named = change_texts(problem, partial(scrub, key=key)), scrub(named, key)

@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import takewhile
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import models, transaction
@@ -28,17 +31,25 @@ MOST_RECENT, ALIKE, COMPARED = 10, 0.85, 10_000
 EXCHANGE = 2
 
 
-def find_known(request: GatewayRequest) -> Conversation | None:
-    """Return the conversation that a request continues, None for a new one."""
-    found = _with_history(request) or _with_end(request)
+def find_end(request: GatewayRequest) -> Conversation | None:
+    """Return the conversation with the end of a history whose beginning none has.
+
+    Hold no lock: it is compared with many messages.
+    """
+    return None if _with_history(request) else _with_end(request)
+
+
+def find_known(request: GatewayRequest, end: Conversation | None) -> Conversation | None:
+    """Return the conversation that a request continues, None for a new one; see ``find_end``."""
+    found = _with_history(request) or end
     main = None if found else _main_of(request, request.name.session)
     is_own = main and (naming.asks_aside(request.headers, request.told) or _is_alike(main, request))
     return main if is_own else found
 
 
 @transaction.atomic
-def find_conversation(request: GatewayRequest) -> Conversation:
-    """Return the conversation of a request, which may be new.
+def find_conversation(request: GatewayRequest, end: Conversation | None = None) -> Conversation:
+    """Return the conversation of a request, which may be new; see ``find_end``.
 
     A name decides, then what is stored of the history. Within a session, a request of another kind
     is a conversation beside it.
@@ -46,7 +57,7 @@ def find_conversation(request: GatewayRequest) -> Conversation:
     # Two requests of one session come at once.
     lock(User, request.owner.pk)
     main = _main_of(request, request.name.session)
-    if found := find_known(request):
+    if found := find_known(request, end):
         goes_on = len(request.history.entries) > EXCHANGE and main != found
         if main and goes_on and main.last_seq <= EXCHANGE and not _newest_of(main, request).tools:
             _swap(main, found)
@@ -59,7 +70,7 @@ def find_conversation(request: GatewayRequest) -> Conversation:
 
 def counted(request: GatewayRequest) -> bytes:
     """Return a request as it would go out now; nothing is stored."""
-    talk = find_known(request)
+    talk = find_known(request, find_end(request))
     made = Rewriter(request, talk).rewrite() if talk else None
     parts = b",".join([part for part, _number in made.parts]) if made else b""
     return request.body.head + parts + request.body.tail if made else request.raw
@@ -102,43 +113,64 @@ def _with_end(request: GatewayRequest) -> Conversation | None:
     Programs drop their oldest messages, refer to answers, or send them back in another form. If
     all messages are stored, the history continues there.
     """
-    entries = [one for one in request.history.entries if not one.is_told]
-    while entries and entries[-1].role != "assistant":
+    entries = [_Said(one) for one in request.history.entries if not one.is_told]
+    while entries and entries[-1].of.role != "assistant":
         entries.pop()
     talks = _of_session(request, request.name.session).order_by("-conversation__updated_at")
     ends = [_end_of(one.conversation, entries) for one in talks[:MOST_RECENT] if entries]
     end = max(ends, key=len, default=[]) if sum(map(bool, ends)) == 1 else []
     if end and len(end) == len(entries) and all(_likeness(*one) == 1 for one in end):
-        digests = [bytes(row.history_link.digest) for _entry, row in end]
+        digests = [bytes(row.of.history_link.digest) for _entry, row in end]
         request.history = naming.read_history(request.told, request.dialect, b"", *digests)
-    return end[0][1].conversation if end else None
+    return end[0][1].of.conversation if end else None
 
 
-def _end_of(
-    talk: Conversation, entries: Sequence[DigestedMessage]
-) -> list[tuple[DigestedMessage, Message]]:
+@dataclass(eq=False)
+class _Said:
+    """A message that is compared with others: of a request, or as it is stored."""
+
+    of: Any
+
+    @cached_property
+    def content(self) -> list[Any]:
+        """Its blocks, without those that only the server has."""
+        return [one for one in self.of.content if condense.BESIDE not in one]
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The same for messages that are."""
+        return HistoryLink.digest_behind(b"", self.of.role, self.content)
+
+    @cached_property
+    def words(self) -> set[str]:
+        """Its words, or many of them."""
+        return {*re.findall(r"\w+", str(self.content)[:COMPARED])}
+
+
+def _end_of(talk: Conversation, entries: Sequence[_Said]) -> list[tuple[_Said, _Said]]:
     """Return the end of a history with its stored messages, if a recorded answer is among them."""
     linked = talk.messages.in_force().filter(history_link__isnull=False).order_by("-seq")
-    rows = [*linked.select_related("call", "history_link")[: len(entries) + MOST_RECENT]]
-    best: list[tuple[DigestedMessage, Message]] = []
+    found = linked.select_related("call", "history_link")[: len(entries) + MOST_RECENT]
+    rows, best = [*map(_Said, found)], list[tuple[_Said, _Said]]()
     for first in range(len(rows)):
         pairs = zip(entries[::-1], rows[first:], strict=False)
         best = max(best, [*takewhile(lambda one: _likeness(*one) >= ALIKE, pairs)], key=len)
     # An exchange may be anybody's, unless there is no more; what is sealed is nobody else's.
-    kinds = {part["type"] for entry, _row in best for part in entry.content}
+    kinds = {part["type"] for entry, _row in best for part in entry.of.content}
     is_enough = len(best) > EXCHANGE or 1 + ("compaction" not in kinds) <= len(best) == len(entries)
-    return best[::-1] if is_enough and any(hasattr(row, "call") for _entry, row in best) else []
+    return best[::-1] if is_enough and any(hasattr(row.of, "call") for _entry, row in best) else []
 
 
-def _likeness(entry: DigestedMessage, row: Message) -> float:
+def _likeness(entry: _Said, row: _Said) -> float:
     """Return 1 for a stored message, or a reference to it, and less for an answer like it."""
-    own = [one for one in row.content if condense.BESIDE not in one]
-    is_answer = entry.role == row.role == "assistant" and hasattr(row, "call")
-    told = HistoryLink.digest_behind(b"", entry.role, entry.content)
-    if told == HistoryLink.digest_behind(b"", row.role, own) or (is_answer and _refers(entry)):
+    if entry.of.role != row.of.role:
+        return 0
+    is_answer = entry.of.role == "assistant" and hasattr(row.of, "call")
+    if entry.digest == row.digest or (is_answer and _refers(entry.of)):
         return 1
-    here, there = ({*re.findall(r"\w+", str(one)[:COMPARED])} for one in (entry.content, own))
-    return is_answer and 0.99 * len(here & there) / (min(len(here), len(there)) or 1)
+    if not is_answer:
+        return 0
+    return 0.99 * len(entry.words & row.words) / (min(len(entry.words), len(row.words)) or 1)
 
 
 def _refers(entry: DigestedMessage) -> bool:

@@ -45,6 +45,8 @@ from chatapp.storage.request_log import RequestLog
 
 # Requests of so many conversations are stored as differences to the one before.
 MOST_LOGS = 100
+# Blocks are counted before their conversation is locked, and known while it is.
+_COUNTER = condense.CachedCounter(sizes.COUNTER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,22 @@ class Opened:
     view: bytes
     problem: str
     folds: Sequence[Message]
+
+
+def find_new(request: GatewayRequest, conversation: Conversation) -> list[condense.Message]:
+    """Return the messages of a request that are not stored, to be counted without a lock."""
+    entries = request.history.entries
+    links = HistoryLink.objects.filter(message__conversation=conversation)
+    links = links.filter(digest__in=[one.digest for one in entries])
+    known = {bytes(one) for one in links.values_list("digest", flat=True)}
+    new = [one for one in entries if one.is_told or one.digest not in known]
+    shown = [{"role": one.role, "content": one.content} for one in new]
+    return [*map(condense.Message.from_api, shown)]
+
+
+def count(*messages: condense.Message) -> int:
+    """Return the tokens of messages: a long text takes seconds, and nothing the second time."""
+    return sum([_COUNTER.count((block,)) for one in messages for block in one.blocks])
 
 
 def open_call(request: GatewayRequest, conversation: Conversation) -> Opened:
@@ -228,8 +246,7 @@ def _append(
 
 
 def _stored(locked: Conversation, message: condense.Message, **columns: Any) -> Message:
-    tokens = condense.count_message(message, sizes.COUNTER)
-    return message_store.append_message(locked.pk, message, tokens=tokens, **columns)
+    return message_store.append_message(locked.pk, message, tokens=count(message), **columns)
 
 
 @lru_cache(MOST_LOGS)

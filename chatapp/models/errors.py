@@ -95,6 +95,8 @@ class IndexDamaged(Exception):
 _KIND = 0xFF
 # Growing the memory that SQLite shares with other processes fails with a code of its own.
 _FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
+# PostgreSQL's code for a server that only reads, as a standby does before it is promoted.
+READ_ONLY = "25006"
 # PostgreSQL's codes as SQLite's.
 _STATES = {
     "40001": sqlite3.SQLITE_BUSY,
@@ -103,8 +105,6 @@ _STATES = {
     "25P03": sqlite3.SQLITE_BUSY,
     "25P04": sqlite3.SQLITE_BUSY,
     "57014": sqlite3.SQLITE_BUSY,
-    "25006": sqlite3.SQLITE_READONLY,
-    "42501": sqlite3.SQLITE_READONLY,
     "53100": sqlite3.SQLITE_FULL,
     "58030": sqlite3.SQLITE_IOERR,
     "XX001": sqlite3.SQLITE_CORRUPT,
@@ -120,6 +120,8 @@ def explain_write_error(error: Exception) -> str:
     match code & _KIND:
         case 0 if is_unknown(error):
             told = noop("Its database can't be reached. Try again in a moment.")
+        case 0 if state == READ_ONLY:
+            told = noop("Its database takes no changes now. Try again in a moment.")
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             told = noop("Something else is being saved, which takes long. Try again in a moment.")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:

@@ -26,6 +26,7 @@ from prometheus_client.registry import Collector
 
 from chatapp.models import Condensation, Conversation, ModelCall, Turn
 from chatapp.models.database import execute, is_shared
+from chatapp.operations.key_rotation import ROWS_AT_ONCE, find_unreadable
 from chatapp.page.live.live_views import views
 from chatapp.project import telemetry
 from chatapp.project.environment import BadEnvironment, folder_problem
@@ -39,6 +40,9 @@ log = logging.getLogger(__name__)
 
 DATABASE_UNREADABLE = "The database can't be read."
 WITHOUT_REDIS = "ok, but Redis can't be used: what other processes do shows late."
+OTHER_KEY = (
+    "ok, but some stored keys can't be read with this SECRET_KEY: `check_integrity` names them."
+)
 
 # Seconds that Redis has for an answer, and the key that it keeps as long.
 PATIENCE, READY = 2, "palimpsest:ready"
@@ -82,7 +86,9 @@ def _ready() -> HttpResponse:
         return _say("The database has to be migrated.", 503)
     if folder_problem("DATA_DIR", settings.DATA_DIR):
         return _say("The disk can't be written.", 503)
-    return _say(WITHOUT_REDIS if settings.CLUSTER and not _uses_redis() else "ok")
+    if settings.CLUSTER and not _uses_redis():
+        return _say(WITHOUT_REDIS)
+    return _say(OTHER_KEY if next(find_unreadable(ROWS_AT_ONCE), None) else "ok")
 
 
 @functools.cache

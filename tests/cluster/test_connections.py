@@ -53,7 +53,7 @@ def test_a_connection_is_given_back_after_a_while_without_use(databases: Connect
 
 
 LIMITS = {"57014": "takes long", "25P03": "takes long", "25P04": "takes long"}
-FORBIDDEN = {"25006": "may not write", "42501": "may not write"}
+FORBIDDEN = {"25006": "takes no changes now", "42501": "log says why"}
 
 
 @pytest.mark.parametrize(("state", "told"), [*LIMITS.items(), *FORBIDDEN.items()])

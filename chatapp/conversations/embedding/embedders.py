@@ -1,5 +1,6 @@
 """Embedders: a model in a package, run in a process of its own; one at an address; or none."""
 
+import asyncio
 import base64
 import json
 import time
@@ -17,6 +18,7 @@ from django.conf import settings
 
 import condense
 from chatapp.models import ModelCall
+from chatapp.models.database import LONGEST_PAUSE, go_on
 from chatapp.models.spending import check_spending
 from chatapp.project.environment import LOCAL_HOSTS
 from chatapp.project.network import proxy_of, tls, why_unreached
@@ -83,7 +85,7 @@ class ModelAtAddress:
         options["headers"] = {"Authorization": f"Bearer {settings.EMBEDDINGS_KEY}"}
         try:
             check_spending(self.conversation)
-            answer = httpx2.post(url, json=body, trust_env=False, **options)
+            answer = asyncio.run(_post(url, body, **options))
             said = answer.raise_for_status().json()
             rows = np.array([one["embedding"] for one in said["data"]], np.float64)
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -108,6 +110,15 @@ class ModelAtAddress:
             seconds=time.monotonic() - began,
         )
         return vectors
+
+
+async def _post(url: httpx2.URL, body: object, **options: Any) -> httpx2.Response:
+    """Return a server's answer; raise Stopped once the work in this context is to stop."""
+    async with httpx2.AsyncClient(trust_env=False, **options) as client:
+        sending = asyncio.ensure_future(client.post(url, json=body))
+        while not (await asyncio.wait({sending}, timeout=LONGEST_PAUSE))[0]:
+            go_on()
+        return sending.result()
 
 
 def embedder_for(conversation: uuid.UUID) -> condense.Embedder | None:

@@ -29,6 +29,7 @@ np = lazy_loader.load("numpy")  # with the first vector
 log = logging.getLogger(__name__)
 
 SLICE = 5.0  # seconds of a job, before other jobs have their turn
+LONGEST = 10.0  # seconds that a question waits for vectors
 TOGETHER = 8  # passages that are embedded at once
 ROWS = 500  # rows that are read at once
 MANY = 100  # messages of a long import
@@ -172,10 +173,19 @@ def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
 async def embed_question(conversation: uuid.UUID, text: str, *, unasked: bool = False) -> None:
     """Keep a question as a vector, if a conversation is searched by meaning.
 
-    With ``unasked`` automatic recall has to be on. Hold no lock: this may take seconds.
+    With ``unasked`` automatic recall has to be on. Hold no lock: this may take seconds, LONGEST at
+    most.
     """
     embed = sync_to_async(_embed_question, thread_sensitive=False, executor=_QUESTIONS)
-    await embed(conversation, text, unasked=unasked)
+    before = STOP.set(stop := Event())
+    try:
+        async with asyncio.timeout(LONGEST):
+            await embed(conversation, text, unasked=unasked)
+    except TimeoutError:
+        log.warning("recall goes by words alone for a question: it takes too long to embed")
+    finally:
+        stop.set()
+        STOP.reset(before)
 
 
 def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> None:

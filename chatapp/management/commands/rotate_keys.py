@@ -5,8 +5,8 @@ from typing import Any, override
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext_noop
 
+from chatapp.operations import key_rotation
 from chatapp.project.sentences import translate as _
-from chatapp.records.maintenance import key_rotation
 
 
 class Command(BaseCommand):

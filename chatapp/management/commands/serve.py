@@ -28,7 +28,7 @@ from chatapp import checks
 from chatapp.accounts import credentials
 from chatapp.models import accounts
 from chatapp.models.database import execute, is_shared
-from chatapp.operations import processes
+from chatapp.operations import key_rotation, processes
 from chatapp.page.live import incoming_frames as protocol
 from chatapp.project import static_files, terminal
 from chatapp.project.environment import WILDCARD_HOSTS, database_problem, folder_problem, read_text
@@ -38,7 +38,6 @@ from chatapp.project.languages import background
 from chatapp.project.sentences import translate as _
 from chatapp.providers import load_sdks_when_idle
 from chatapp.records.account_deletions import look_for_due
-from chatapp.records.maintenance import key_rotation
 from chatapp.records.transfer.import_jobs import start_clearing
 from chatapp.tools.shell import hide_environment
 from chatapp.turns.running_turns import running_turns

@@ -12,7 +12,7 @@ from django.utils.module_loading import import_string
 
 from chatapp import checks
 from chatapp.models import accounts
-from chatapp.operations import processes
+from chatapp.operations import key_rotation, processes
 from chatapp.project import terminal
 from chatapp.project.garbage import keep_collections_short
 from chatapp.project.installation import PROGRAM
@@ -20,7 +20,6 @@ from chatapp.project.languages import background
 from chatapp.project.sentences import translate as _
 from chatapp.providers import load_sdks
 from chatapp.records.account_deletions import try_to_look_for_due
-from chatapp.records.maintenance import key_rotation
 from chatapp.tools.shell import hide_environment
 from chatapp.turns import monitoring
 from chatapp.turns.running_turns import running_turns

@@ -14,9 +14,10 @@ from chatapp import models
 from chatapp.models import hidden_messages, message_index, message_store
 from chatapp.models.database import is_shared
 from chatapp.models.fields import UsdSum
+from chatapp.operations import key_rotation
 from chatapp.project.installation import PROGRAM
 from chatapp.project.sentences import translate as _
-from chatapp.records.maintenance import audit_check, key_rotation
+from chatapp.records.maintenance import audit_check
 from chatapp.records.maintenance.backups import first_damage, newer_migrations
 from chatapp.storage.request_reader import RequestReader
 

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client as Browser
 
+import condense
+from chatapp.gateway import store
 from chatapp.models import Profile, Rewind, ServerSettings
 from tests.chatapp.audited import problems
 from tests.chatapp.gateway.clients import Client, mains, reply_with, told_by
@@ -139,3 +142,31 @@ async def test_a_history_that_its_client_replaced_is_a_row_with_the_originals(
     assert "The client replaced its history" in shown
     assert "Go on." in shown
     assert "Side request:" in shown
+
+
+class WatchedCounter(condense.PromptCounter):
+    """A counter that notes what it counts, and whether a transaction is open meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counted: list[tuple[str, bool]] = []
+
+    def count(self, content: condense.Content) -> int:
+        """Count as usual."""
+        said = "".join([one.text for one in content if isinstance(one, condense.TextBlock)])
+        self.counted.append((said, connection.in_atomic_block))
+        return super().count(content)
+
+
+async def test_what_is_said_is_counted_before_others_have_to_wait(
+    upstream: RawServer, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long text takes seconds, in which nobody could write: each is counted once."""
+    watched = WatchedCounter()
+    monkeypatch.setattr(store, "_COUNTER", condense.CachedCounter(watched))
+    client = Client(upstream, token, "plain")
+    for number in range(2):
+        upstream.script.append(reply_with(f"Answer {number}."))
+        await client.say(f"Words {number}.")
+    said = ["Words 0.", "Answer 0.", "Words 1.", "Answer 1."]
+    assert watched.counted == [(text, False) for text in said]

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import connection
 from django.utils import timezone
 
 from chatapp.gateway import recording
 from chatapp.gateway.messages import DIALECT
 from chatapp.gateway.requests import GatewayRequest
-from chatapp.gateway.sessions import find_conversation
+from chatapp.gateway.sessions import find_conversation, find_end
 from chatapp.models import ApiToken, Conversation, ModelCall, Rewind
 from tests.chatapp.gateway.clients import SYSTEM, TOOLS, mains, reply_with, told_by
 from tests.chatapp.gateway.programs import Visit, body_of, visit
@@ -195,6 +196,34 @@ async def test_an_agent_is_another_one_if_it_was_asked_before_the_first_one_ende
     agent = await Conversation.objects.exclude(client__parent=None).aget()
     again, another = [await sync_to_async(find_conversation)(one) for one in (late, early)]
     assert again == agent != another
+
+
+async def test_messages_are_compared_before_others_have_to_wait(
+    upstream: RawServer, token: str
+) -> None:
+    """Those of ten long conversations took seconds, for each request that drops its oldest ones."""
+    upstream.default = lambda _body: reply_with("Done.")
+    history = talk("One.", "Done.", "Two.", "Done.", "Three.")
+    for end in (1, 3, 5):
+        await ask(token, history[:end])
+    shown = [{"role": role, "content": text} for role, text in history[2:]]
+    asked = [*shown, {"role": "assistant", "content": "Done."}, {"role": "user", "content": "On."}]
+    given = await ApiToken.objects.select_related("owner").aget()
+    body = body_of(model="claude-opus-5", system=SYSTEM, tools=TOOLS, messages=asked)
+    request, read = GatewayRequest(given, DIALECT, None, {}, body, ""), list[str]()
+
+    def note(execute: Any, sql: str, *more: Any) -> Any:
+        read.append(sql)
+        return execute(sql, *more)
+
+    def find() -> Conversation:
+        end = find_end(request)
+        with connection.execute_wrapper(note):
+            return find_conversation(request, end)
+
+    found = await sync_to_async(find)()
+    assert found == await Conversation.objects.aget()
+    assert [sql for sql in read if '"chatapp_message"."seq" DESC' in sql] == []
 
 
 @pytest.mark.parametrize("case", CASES)

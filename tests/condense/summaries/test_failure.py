@@ -140,7 +140,7 @@ WITHOUT_WINDOW = {
     *("databricks", "hunyuan", "transformers", "writer", "baichuan", "copilot chat", "jamba"),
     *("kimi size", "seq len", "azure short", "chinese prompt", "japanese", "korean"),
     *("german", "spanish", "french", "russian", "exllamav3", "litellm's class"),
-    "a limit without a number",
+    *("a limit without a number", "ik_llama", "bedrock limit"),
 }
 
 

@@ -388,3 +388,51 @@ def test_a_model_whose_vectors_grow_is_embedded_with_anew(
     summarise(hidden)
     make(hidden)
     assert {len(one.vectors) for one in MessageMeaning.objects.all()} == {512}
+
+
+@pytest.fixture
+def silence(embeddings: Embeddings) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """Events: the server that embeds was asked, and it answers, which it does at the test's end."""
+    asked, answers = threading.Event(), threading.Event()
+
+    def meanwhile() -> None:
+        asked.set()
+        answers.wait(5)
+        answers.set()
+
+    embeddings.meanwhile = meanwhile
+    yield asked, answers
+    answers.set()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_job_that_is_cancelled_waits_for_no_answer(
+    conversation: Conversation, say: Say, silence: tuple[threading.Event, threading.Event]
+) -> None:
+    """A server that stops would wait for a minute."""
+    asked, answers = silence
+    await sync_to_async(say)("user", SAID[0])
+    await sync_to_async(summarise)(conversation)
+    await sync_to_async(mark_due)(conversation.pk)
+    job = asyncio.ensure_future(vectors.embed_messages(str(conversation.pk)))
+    await asyncio.to_thread(asked.wait)
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    assert not answers.is_set()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_message_waits_for_vectors_only_so_long(
+    conversation: Conversation,
+    say: Say,
+    silence: tuple[threading.Event, threading.Event],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is sent without them, also where it asks to forget what nothing was embedded of."""
+    _asked, answers = silence
+    monkeypatch.setattr(vectors, "LONGEST", 0.1)
+    await sync_to_async(say)("user", SAID[0])
+    await Preferences.objects.filter(owner=conversation.owner).aupdate(auto_recall=True)
+    await expand(conversation, "Forget that I have a dog.", strict=True)
+    assert not answers.is_set()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 
 import condense
@@ -174,3 +175,29 @@ def test_files_that_can_not_be_brought_back_keep_the_messages_too(
     with pytest.raises(errors.Refused, match="Nothing was changed"):
         rewind.rewind_conversation(conversation=conversation, first_hidden_seq=1, files=True)
     assert not Rewind.objects.exists()
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_files_are_read_before_others_have_to_wait(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git takes a second for ten megabytes that it does not know, and nobody could write then."""
+    locked = list[bool]()
+
+    class WatchedCheckpoints(Checkpoints):
+        def take(self) -> str:
+            locked.append(connection.in_atomic_block)
+            return super().take()
+
+    folder = toolbox.workspace_of(conversation)
+    turn = Turn.objects.create(conversation=conversation, finished_at="2026-01-01T00:00Z")
+    message = condense.Message("user", (condense.TextBlock("Hello"),))
+    message_store.append_message(conversation.pk, message, tokens=1, turn=turn)
+    Checkpoint.objects.create(turn=turn, seq=1, name=Checkpoints(folder).take())
+    (folder / "new").write_text("new")
+    monkeypatch.setattr(rewind, "Checkpoints", WatchedCheckpoints)
+    record = rewind.rewind_conversation(conversation=conversation, first_hidden_seq=1, files=True)
+    assert not (folder / "new").exists()
+    rewind.undo_rewind(rewind=record)
+    assert (folder / "new").exists()
+    assert locked == [False, False]

@@ -17,7 +17,7 @@ from chatapp.models import McpServer, Profile
 from chatapp.models.databases import tables
 from chatapp.models.errors import DecryptionFailed
 from chatapp.models.fields import EncryptedField, decrypt, encrypt
-from chatapp.records.maintenance.key_rotation import ROWS_AT_ONCE, encrypted_columns
+from chatapp.operations.key_rotation import ROWS_AT_ONCE, encrypted_columns
 from tests.chatapp.queries import statements
 
 pytestmark = pytest.mark.django_db

@@ -15,7 +15,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
 from chatapp.models import Condensation, Conversation, ModelCall
+from chatapp.turns.monitoring import OTHER_KEY
 from chatapp.turns.running_turns import running_turns
+from tests.chatapp.claude import answered_by
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import open_page
 from tests.chatapp.web.api.programs import LONG
@@ -154,3 +156,16 @@ def test_where_no_turn_can_begin_it_is_alive_and_not_ready(
     MigrationRecorder(connection).record_unapplied("chatapp", "0001_squashed_0057_language")
     assert answer("/readyz") == (503, "The database has to be migrated.")
     assert answer("/healthz") == (200, "ok")
+
+
+def test_where_stored_keys_are_of_another_secret_key_it_says_so(
+    alice: User, settings: Settings
+) -> None:
+    """It is ready all the same: conversations can be read, and other profiles answer."""
+    answered_by(alice, "anthropic", "claude-opus-5", "https://example.org")
+    assert answer("/readyz") == (200, "ok")
+    settings.SECRET_KEY_FALLBACKS, former = [], settings.SECRET_KEY
+    settings.SECRET_KEY = "n" * 50
+    assert answer("/readyz") == (200, OTHER_KEY)
+    settings.SECRET_KEY_FALLBACKS = [former]
+    assert answer("/readyz") == (200, "ok")
