@@ -337,7 +337,7 @@ class Condensation(fields.Speaking, Recorded, Hiding):
 
     @property
     def is_undoable(self) -> bool:
-        """True if it is in force, and no later one has hidden what it left."""
+        """True if it is in force, and its summary is not hidden by a later one."""
         if self.status != self.Status.SUCCEEDED or self.message is None:
             return False
         return self.message.rewind_parent is None and not self.message.hidden
