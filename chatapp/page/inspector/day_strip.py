@@ -10,7 +10,7 @@ from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from chatapp.models import Condensation
-from chatapp.models.condensations import SPENT, CondensationQuerySet
+from chatapp.models.condensations import SPENDING, SPENT, CondensationQuerySet
 
 DAYS = 30
 # The width of a day and the height of each side of the line, in the chart's units.
@@ -19,11 +19,16 @@ WIDTH, HEIGHT = 20, 40
 
 @dataclass(frozen=True, slots=True)
 class DayColumn:
-    """Tokens saved and USD spent on a day, and the heights of its bars."""
+    """Tokens saved and USD spent on a day, and the heights of its bars.
+
+    The ``cost`` is that of the attempts that have a known one; ``unknown`` counts the others.
+    """
 
     date: date
     saved: int
-    cost: Decimal
+    cost: Decimal | None
+    measured: bool
+    unknown: int
     x: int
     up: float
     down: float
@@ -38,14 +43,22 @@ def draw_days(attempts: CondensationQuerySet, zone: tzinfo) -> dict[str, Any]:
     dates = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     in_force = Q(status=Condensation.Status.SUCCEEDED, message__rewind_parent=None)
     saved = Sum(F("tokens_before") - F("tokens_after"), filter=in_force, default=0)
-    days = attempts.order_by().annotate(day=TruncDate("started_at", tzinfo=zone))
+    days = attempts.order_by().annotate(day=TruncDate("started_at", tzinfo=zone), spent=SPENT)
     latest = days.filter(day__gte=dates[0]).values("day")
-    rows: list[Any] = [*latest.annotate(saved=saved, spent=Sum(SPENT))]
-    by_day = {row["day"]: (max(0, row["saved"]), row["spent"] or Decimal(0)) for row in rows}
-    most, dearest = (max([0, *column]) for column in zip(*by_day.values(), (0, 0), strict=True))
+    rows: list[Any] = [*latest.annotate(saved=saved, **SPENDING)]
+    by_day = {row["day"]: row for row in rows}
+    most = max([0, *(row["saved"] for row in rows)])
+    dearest = max([Decimal(0), *(row["cost"] or 0 for row in rows)])
     found = list[DayColumn]()
     for place, day in enumerate(dates if most or dearest else ()):
-        tokens, cost = by_day.get(day, (0, Decimal(0)))
-        up, down = tokens / (most or 1), float(cost / (dearest or 1))
-        found.append(DayColumn(day, tokens, cost, WIDTH * place, HEIGHT * up, HEIGHT * down))
+        row = by_day.get(day, {})
+        tokens, known = max(0, row.get("saved", 0)), row.get("cost") or Decimal(0)
+        unknown, measured = row.get("cost_unknown", 0), not row.get("cost_guesses")
+        cost = known or None if unknown else known
+        x, up, down = (
+            WIDTH * place,
+            HEIGHT * tokens / (most or 1),
+            HEIGHT * float(known / (dearest or 1)),
+        )
+        found.append(DayColumn(day, tokens, cost, measured, unknown, x, up, down))
     return {"days": found, "most_saved": most, "most_spent": dearest}
