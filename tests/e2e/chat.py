@@ -79,7 +79,7 @@ class Chat:
         self.button("Condense context").click()
         row = self.rows("Context condensed")
         expect(row.last).to_be_visible()
-        self.finished()
+        self.finished("Context condensed")
         return row
 
     def second(self) -> "Chat":
