@@ -138,6 +138,16 @@ def test_the_list_is_one_tab_stop_and_the_palette_finds_everything(first_page: P
     expect(page).to_have_url(re.compile("/costs/$"))
 
 
+def test_who_writes_on_a_phone_sees_the_button_that_sends(open_chat: OpenChat) -> None:
+    """Above the keyboard, which leaves a window of a few lines, however many are written."""
+    chat = open_chat()
+    chat.page.set_viewport_size({"width": 360, "height": 300})
+    chat.box.fill("One")
+    expect(chat.send).to_be_in_viewport(ratio=1)
+    chat.box.fill("More\n" * 12)
+    expect(chat.send).to_be_in_viewport(ratio=1)
+
+
 LISTED = """<ul class="conversations"><li class="conversation" data-row="{0}">
 <a href="/{0}">{0}</a></li></ul>"""
 MORE = """<div class="more"><button type="button" hx-get="/search/?after=one"
