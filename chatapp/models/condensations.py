@@ -38,6 +38,14 @@ class JulianDay(Func):
 DAY = 24 * 3600.0  # seconds
 # An older record has no total: its own cost stands for it.
 SPENT = Case(When(work_seconds=None, then="cost"), default="total_cost")
+# The sums of attempts that are annotated with what they ``spent``.
+SPENDING: dict[str, models.Aggregate] = {
+    "cost": models.Sum("spent"),
+    "cost_unknown": models.Count("pk", filter=Q(spent=None)),
+    "cost_guesses": models.Count(
+        "pk", filter=Q(total_measured=False) | Q(total_measured=None, cost_measured=False)
+    ),
+}
 # Columns that a list can be sorted by, as numbers, each with the number for an unknown value.
 _RANKS: dict[str, tuple[Combinable, float]] = {
     "saved": (F("tokens_before") - F("tokens_after"), 0.0),
@@ -122,7 +130,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
     def totals(self) -> dict[str, Any]:
         """Return cost in USD, tokens saved by attempts in force, and ``outcomes``: their counts.
 
-        The cost is None if that of no attempt is known.
+        The cost is None if it is known of no attempt that was not free.
 
         And ``saved_by``: the tokens saved by the name of the profile that has to read less.
         """
@@ -131,19 +139,15 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         sums = {
             "attempts": models.Count("pk"),
             "in_force": models.Count("pk", filter=in_force),
-            "cost_unknown": models.Count("pk", filter=Q(spent=None)),
-            "cost": models.Sum("spent"),
-            "cost_guesses": models.Count(
-                "pk", filter=Q(total_measured=False) | Q(total_measured=None, cost_measured=False)
-            ),
+            **SPENDING,
             "tokens_saved": models.Sum(saved, filter=in_force, default=0),
         }
         # One look at the rows: of a hundred thousand, each takes its time.
         columns = self.order_by().annotate(spent=SPENT).values("kind", "status", "profile_name")
         kinds: list[Any] = [*columns.annotate(**sums)]
         totals = {name: sum(one[name] or 0 for one in kinds) for name in sums}
-        if totals["attempts"] == totals["cost_unknown"]:
-            totals["cost"] = None
+        if totals["cost_unknown"] or not kinds:
+            totals["cost"] = totals["cost"] or None
         counts, saved_by = Counter[Condensation.Outcome](), Counter[str]()
         for one in kinds:
             counts[Condensation.Outcome.of(one["kind"], one["status"])] += one["attempts"]

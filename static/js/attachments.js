@@ -3,7 +3,7 @@ import { make } from "./elements.js";
 import { fitted } from "./pictures.js";
 import { fetchText } from "./source.js";
 import { text } from "./text.js";
-import { REFUSED, orSay, toast } from "./toast.js";
+import { orSay, toast } from "./toast.js";
 
 // Characters: about a thousand tokens, and more than the composer shows at once.
 const LONG_PASTE = 4000;
@@ -139,12 +139,7 @@ export class Attachments {
       return "";
     }
     body.append("conversation", this.#list.dataset.conversation ?? "");
-    const response = await orSay(fetch(`${this.#address}new/`, { method: "POST", body, headers }));
-    if (!response) return "";
-    const said = await response.text();
-    if (response.ok && !response.redirected) return said;
-    toast(REFUSED.includes(response.status) ? said : text("requestFailed", { status: String(response.status) }), "error");
-    return "";
+    return orSay(fetchText(`${this.#address}new/`, { method: "POST", body, headers }));
   }
 
   async #clicked(target) {

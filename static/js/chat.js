@@ -191,9 +191,9 @@ startPicker((seq, profile) => composer.begin({ type: "turn.regenerate", seq, pro
 startInspector();
 startPanel(socket, () => composer.turn);
 startViews(scroll);
-showConnection(socket, signIn, (isLost) => {
-  composer.showLine(isLost);
-  document.body.classList.toggle("is-offline", isLost);
+showConnection(socket, signIn, (unsent) => {
+  composer.showLine(unsent);
+  document.body.classList.toggle("is-offline", unsent);
 });
 if (!(await goTo(location))) scroll.toEnd();
 find.start(new URLSearchParams(location.search));

@@ -19,12 +19,15 @@ export class Composer {
   // The command that was sent and not answered yet.
   #pending = null;
   #isOver = false;
+  // Whether the browser keeps what is unsent.
+  #isKept = true;
   #onSend;
   #longest;
   // What goes on, as the server says it, and whether Enter was pressed in vain meanwhile.
   #news = "";
   #refused = false;
-  #lost = false;
+  // What is said of an unsent message where the line is known to be lost.
+  #lost = "";
   // Why what was typed is not sent as it is, and the text that was not understood.
   #hint = "";
   #unclear = null;
@@ -47,6 +50,7 @@ export class Composer {
       this.#refresh();
     });
     this.#restore();
+    addEventListener("beforeunload", (event) => this.#isKept || event.preventDefault());
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.submit();
@@ -130,8 +134,8 @@ export class Composer {
   }
 
   /** Say nothing of what goes on while nobody can know it. */
-  showLine(isLost) {
-    this.#lost = isLost;
+  showLine(unsent) {
+    this.#lost = unsent;
     this.#say();
   }
 
@@ -216,7 +220,7 @@ export class Composer {
   }
 
   #words() {
-    if (this.#pending) return text(this.#socket.isOpen ? "sending" : "notSent");
+    if (this.#pending) return text(this.#socket.isOpen ? "sending" : this.#lost || "notSent");
     const problem = this.#excess(this.#box.value) || this.#hint;
     if (problem || this.#lost) return problem;
     if (!this.#refused) return this.#news;
@@ -278,7 +282,7 @@ export class Composer {
   #remember() {
     const unsent = { text: this.#box.value, attachments: this.#attachments.ids, pending: this.#pending };
     const isEmpty = !unsent.text && !unsent.attachments.length && !unsent.pending;
-    session.set(this.key, isEmpty ? null : JSON.stringify(unsent));
+    this.#isKept = session.set(this.key, isEmpty ? null : JSON.stringify(unsent));
   }
 
   async #restore() {

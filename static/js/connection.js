@@ -1,6 +1,7 @@
 // The line at the composer: whether the server is there, what was asked for in vain, what to do.
 import { make } from "./elements.js";
 import { text } from "./text.js";
+import { loadAnew } from "./typed.js";
 
 const line = document.getElementById("connection");
 // A reconnection that is quicker than this goes unmentioned.
@@ -51,19 +52,24 @@ function back() {
   return undefined;
 }
 
-/** `tell` hears whether the line is known to be lost. */
+/** `tell` hears what is said of an unsent message while the line is known to be lost, "" while it is not. */
 export function showConnection(socket, signIn, tell) {
   let isLost = true;
   let isNew = true;
-  const lose = (words, hint) => {
+  let isOver = false;
+  const lose = (words, hint, unsent = "notSent") => {
+    // Nothing is to be tried again.
+    isOver ||= hint === "";
     become(words, hint);
-    tell(true);
+    tell(unsent);
   };
   socket.addEventListener("frame", () => {
+    // Its forms are those of the session before.
+    if (isOver) return loadAnew();
     if (!isLost) return;
     isLost = isNew = false;
     back();
-    tell(false);
+    tell("");
   });
   socket.addEventListener("offline", ({ detail: wait }) => {
     isLost = true;
@@ -71,7 +77,7 @@ export function showConnection(socket, signIn, tell) {
     if (undone) lose(words);
     else timer ||= setTimeout(() => lose(words), PATIENCE);
   });
-  socket.addEventListener("expired", () => lose([text("expired"), make("a", { href: signIn }, text("signIn"))], ""));
+  socket.addEventListener("expired", () => lose([text("expired"), make("a", { href: signIn }, text("signIn"))], "", "unsentYet"));
   socket.addEventListener("forbidden", () => lose([text("notYours")], ""));
   socket.addEventListener("unsent", ({ detail }) => {
     if (!UNDONE[detail]) return;

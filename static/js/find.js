@@ -5,7 +5,7 @@ import { isBefore } from "./places.js";
 import { isTyping, shortcutsAreOn } from "./shortcuts.js";
 import { fetchJson } from "./source.js";
 import { text } from "./text.js";
-import { toast } from "./toast.js";
+import { orSay, toast } from "./toast.js";
 
 const PAUSE = 200;
 const NOTHING = { places: [], more: false, pattern: "" };
@@ -98,14 +98,10 @@ export class Find {
   }
 
   async #fetch(words) {
-    let found = NOTHING;
-    try {
-      if (words) found = await fetchJson(`${this.#form.dataset.url}?q=${encodeURIComponent(words)}`);
-      if (found.problem) toast(found.problem, "error");
-    } catch {
-      toast(text("unreachable"), "error");
-      this.#asked = null;
-    }
+    const asked = words && orSay(fetchJson(`${this.#form.dataset.url}?q=${encodeURIComponent(words)}`));
+    const found = (await asked) || NOTHING;
+    if (found.problem) toast(found.problem, "error");
+    if (asked && found === NOTHING) this.#asked = null;
     // Something else may have been asked for in the meantime.
     if (words !== this.#box.value.trim()) return;
     [this.#found, this.#index, this.#row] = [found, -1, null];

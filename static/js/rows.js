@@ -8,10 +8,10 @@ function stopsOf(list) {
   return [...list.querySelectorAll(STOPS)].filter((one) => one.checkVisibility());
 }
 
-/** Let the tab key reach `stop`, or what is shown now, and nothing else of the list. */
-function settle(list, stop = null) {
+/** Let the tab key reach what has the focus, or what is shown now, and nothing else of the list. */
+function settle(list) {
   const stops = stopsOf(list);
-  const chosen = stop ?? stops.find((one) => one.ariaCurrent) ?? stops[0];
+  const chosen = stops.find((one) => one.matches(":focus")) ?? stops.find((one) => one.ariaCurrent) ?? stops[0];
   for (const one of list.querySelectorAll(STOPS)) one.tabIndex = one === chosen ? 0 : -1;
 }
 
@@ -33,17 +33,20 @@ function keep(list) {
   const folders = () => [...list.querySelectorAll("[data-folder]")];
   const row = () => document.activeElement.closest("[data-row]");
   document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    // The button for more leaves the focus to what stands above it.
+    const more = document.activeElement.closest(".more");
+    if (more === detail.target && list.contains(more)) walk(stopsOf(list), { key: "ArrowUp" });
     if (detail.target !== list) return;
     open = folders().filter((one) => one.open).map((one) => one.dataset.folder);
     focused = list.contains(document.activeElement) && (row()?.dataset.row ?? "");
   });
-  document.body.addEventListener("htmx:afterSettle", ({ detail }) => {
-    if (!list.contains(detail.target)) return;
+  document.body.addEventListener("htmx:afterSettle", ({ detail, target }) => {
+    if (!list.contains(target)) return;
     if (detail.target === list) for (const one of folders()) one.open ||= open.includes(one.dataset.folder);
     settle(list);
     if (focused === false || list.contains(document.activeElement)) return;
     const same = list.querySelector(`[data-row="${focused}"] > a`);
-    (same?.checkVisibility() ? same : list.querySelector("[tabindex='0']"))?.focus();
+    (same?.checkVisibility() ? same : list.querySelector("[tabindex='0']"))?.focus({ preventScroll: true });
     focused = false;
   });
 }
@@ -68,7 +71,7 @@ export function startRows() {
     settle(list);
     keep(list);
     list.addEventListener("keydown", (event) => pressed(event, list));
-    list.addEventListener("focusin", ({ target }) => target.matches(STOPS) && settle(list, target));
+    list.addEventListener("focusin", ({ target }) => target.matches(STOPS) && settle(list));
     list.addEventListener("toggle", () => settle(list), true);
   }
   startDragging();

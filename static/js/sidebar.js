@@ -32,7 +32,9 @@ export function refreshList() {
   timer = setTimeout(() => {
     const form = document.querySelector(".sidebar-search");
     // The page to sign in has no list.
-    if (form?.elements.q.value === "") window.htmx.trigger(form, "submit");
+    if (form?.elements.q.value !== "") return;
+    form.elements.shown.value = document.querySelectorAll("#conversation-list > :not(.is-pinned) > li").length;
+    window.htmx.trigger(form, "submit");
   }, 100);
 }
 

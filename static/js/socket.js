@@ -11,8 +11,8 @@ const SILENCE = 8000;
 const PATIENCE = 5000;
 // A page may be hidden for so long before it lets go of its line.
 const HIDDEN = 30000;
-const EXPIRED = 4401;
-const NOT_YOURS = 4403;
+// The ends after which nothing is tried until somebody looks again: they may be signed in by then.
+const ENDS = { 4401: "expired", 4403: "forbidden" };
 
 export class Socket extends EventTarget {
   #address;
@@ -22,7 +22,6 @@ export class Socket extends EventTarget {
   #retry = 0;
   #pulse = 0;
   #rest = 0;
-  #over = false;
 
   /** `place` says how far the page is. */
   constructor(path, place) {
@@ -91,15 +90,11 @@ export class Socket extends EventTarget {
   #closed(code) {
     clearTimeout(this.#pulse);
     this.#socket = null;
-    if (code === EXPIRED || code === NOT_YOURS) {
-      this.#over = true;
-      this.#tell(code === EXPIRED ? "expired" : "forbidden");
-      return;
-    }
+    if (ENDS[code]) return this.#tell(ENDS[code]);
     const wait = this.#wait * (0.5 + Math.random() / 2);
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
     this.#retry = setTimeout(() => this.open(), wait);
-    this.#tell("offline", Math.ceil(wait / 1000));
+    return this.#tell("offline", Math.ceil(wait / 1000));
   }
 
   /** Nobody looks: what runs goes on without being shown, unless a notification is to tell of it. */
@@ -114,7 +109,6 @@ export class Socket extends EventTarget {
   /** Somebody looks, or the network is back: find out at once how things are. */
   #wake() {
     clearTimeout(this.#rest);
-    if (this.#over) return;
     if (this.isOpen) this.#ask();
     else if (!this.#socket) this.open();
   }

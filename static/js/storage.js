@@ -1,4 +1,4 @@
-// Storage that may be switched off or full: then nothing is remembered, and nothing breaks.
+// Storage that may be switched off or full: then nothing is remembered, `set` returns false, and nothing breaks.
 function guarded(store) {
   return {
     get(key) {
@@ -12,8 +12,10 @@ function guarded(store) {
       try {
         if (value === null || value === "") store().removeItem(key);
         else store().setItem(key, value);
+        return true;
       } catch {
         // Remembering is a convenience.
+        return false;
       }
     },
   };

@@ -3,8 +3,10 @@ import { make, makeButton } from "./elements.js";
 import { text } from "./text.js";
 
 const LASTS = 6000;
-/** How answers begin that say in words why nothing was done. */
-export const REFUSED = [413, 422, 429];
+/** Return why nothing was done: what an answer says, where it is in words. */
+export function reasonOf(status, said) {
+  return [413, 422, 429].includes(status) ? said : text("requestFailed", { status: String(status) });
+}
 
 function leaveLater(toast) {
   if (!toast.hasAttribute("data-lasting")) setTimeout(() => toast.remove(), LASTS);
@@ -16,17 +18,19 @@ export function toast(words, kind = "info", offer = null) {
   const box = part.querySelector(".toast");
   box.classList.add(`toast-${kind}`);
   box.querySelector("p").textContent = words;
+  // What is offered stands in the page, too, and the status has the news.
+  box.ariaLive = offer && "off";
   if (offer) box.querySelector("p").after(makeButton("button", offer.words, () => [offer.act(), box.remove()]));
   document.getElementById("toasts").append(part);
   leaveLater(box);
 }
 
-/** Return what the server answers; where it can't be asked, say so and return undefined. */
+/** Return what the server answers; where it doesn't, say why and return undefined. */
 export async function orSay(answer) {
   try {
     return await answer;
-  } catch {
-    toast(text("unreachable"), "error");
+  } catch ({ cause = text("unreachable") }) {
+    toast(cause, "error");
     return undefined;
   }
 }
@@ -61,7 +65,7 @@ export function startToasts() {
   // A request of htmx may also be refused in words, or not be answered at all.
   document.body.addEventListener("htmx:responseError", (event) => {
     const { status, responseText } = event.detail.xhr;
-    const words = REFUSED.includes(status) ? responseText : text("requestFailed", { status: String(status) });
+    const words = reasonOf(status, responseText);
     if (!sayBeside(event.detail.elt, words)) toast(words, "error");
   });
   document.body.addEventListener("htmx:sendError", () => toast(text("unreachable"), "error"));

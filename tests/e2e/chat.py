@@ -49,6 +49,12 @@ class Chat:
         """What is announced as going on, where it says ``text``; the panel says it too."""
         return self.page.get_by_role("status").filter(has_text=self.words(text)).first
 
+    @property
+    def ending(self) -> Locator:
+        """What is announced of a turn that succeeded; one that only condenses says what it did."""
+        ends = "|".join(re.escape(self.words(one)) for one in ("Done.", "Context condensed"))
+        return self.page.get_by_role("status").filter(has_text=re.compile(ends)).first
+
     def rows(self, name: str) -> Locator:
         """Articles of the transcript: "You", "Agent", "Context condensed" and so on."""
         return self.log.get_by_role("article", name=self.words(name), exact=True)
@@ -64,9 +70,9 @@ class Chat:
         self.box.fill(text)
         self.box.press("Enter")
 
-    def finished(self, status: str = "Done.") -> None:
+    def finished(self, status: str = "") -> None:
         """Wait until nothing runs any more."""
-        expect(self.status(status)).to_be_visible()
+        expect(self.status(status) if status else self.ending).to_be_visible()
         expect(self.send).to_be_visible()
 
     def ask(self, text: str) -> None:

@@ -57,7 +57,7 @@ def test_a_second_user_comes_from_a_click_to_their_first_message(window: Tabs, p
     row.get_by_role("button", name="Deactivate").click()
     expect(page.get_by_role("row", name=name)).to_contain_text("deactivated")
     # Their open page is told so.
-    expect(guest.get_by_text("Your session has expired.")).to_be_visible()
+    expect(guest.get_by_text("You are signed out.")).to_be_visible()
 
 
 def test_a_passkey_signs_in_by_itself(enter: Callable[[str], Page], server: Server) -> None:

@@ -166,7 +166,7 @@ def test_condensing_by_hand_can_be_cancelled_done_again_and_undone(
     chat.button("Cancel").click()
     expect(chat.rows("Condensation cancelled")).to_be_visible()
     expect(chat.button("Cancel")).to_have_count(0)
-    chat.finished()
+    chat.finished("Condensation cancelled")
     assert complaints(chat.page) == []
     chat.ask("Are you there?")
     assert PASSWORD in texts(standin.requests[2].body)[0]

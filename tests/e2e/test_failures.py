@@ -55,7 +55,7 @@ def test_a_failure_has_details_to_copy_and_can_be_tried_again(
     expect(failed).to_contain_text("This model writes no summaries. Nothing was changed.")
     failed.get_by_text("Details", exact=True).click()
     expect(failed.get_by_text("HTTP status: 400")).to_be_visible()
-    chat.finished("Failed.")
+    chat.finished("Condensation failed")
     freeze(chat.page)
     chat.act(failed, "Copy")
     expect(failed.get_by_role("button", name="Copied")).to_be_visible()

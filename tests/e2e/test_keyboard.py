@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.accessibility import complaints
 from tests.e2e.chat import texts
@@ -136,3 +136,46 @@ def test_the_list_is_one_tab_stop_and_the_palette_finds_everything(first_page: P
     page.keyboard.type("costs")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/costs/$"))
+
+
+def test_who_writes_on_a_phone_sees_the_button_that_sends(open_chat: OpenChat) -> None:
+    """Above the keyboard, which leaves a window of a few lines, however many are written."""
+    chat = open_chat()
+    chat.page.set_viewport_size({"width": 360, "height": 300})
+    chat.box.fill("One")
+    expect(chat.send).to_be_in_viewport(ratio=1)
+    chat.box.fill("More\n" * 12)
+    expect(chat.send).to_be_in_viewport(ratio=1)
+
+
+LISTED = """<ul class="conversations"><li class="conversation" data-row="{0}">
+<a href="/{0}">{0}</a></li></ul>"""
+MORE = """<div class="more"><button type="button" hx-get="/search/?after=one"
+hx-target="closest .more" hx-swap="outerHTML">Show more</button></div>"""
+
+
+def test_a_list_that_was_made_longer_stays_so_and_keeps_the_place_of_the_keys(
+    first_page: Page,
+) -> None:
+    """It has one stop for the tab key, and is fetched anew with as many as it shows."""
+    page, asked = first_page, list[str]()
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.url)
+        later = "after=" in asked[-1]
+        html = LISTED.format("later") if later else LISTED.format("first") + MORE
+        route.fulfill(body=html, content_type="text/html")
+
+    def tell() -> None:
+        page.evaluate("htmx.trigger(document.body, 'list-changed', { told: true })")
+
+    page.route(re.compile("/search/"), answer)
+    tell()
+    links = page.get_by_label("Latest conversations").get_by_role("link")
+    page.get_by_role("button", name="Show more").press("Enter")
+    expect(links.first).to_be_focused()
+    links.first.press("ArrowDown")
+    expect(links.last).to_be_focused()
+    expect(page.locator("#conversation-list [tabindex='0']")).to_have_text("later")
+    with page.expect_response(re.compile("shown=2")):
+        tell()

@@ -4,7 +4,7 @@ import re
 from contextlib import suppress
 from functools import partial
 
-from playwright.sync_api import Page, Route, WebSocket, expect
+from playwright.sync_api import Dialog, Page, Route, WebSocket, expect
 
 from tests.e2e.chat import Chat, texts
 from tests.e2e.conftest import OpenChat
@@ -15,6 +15,13 @@ from tests.standin.server import Standin
 
 STORY = "Once upon a time there was a **folded** sheet.\n\nThe end of it."
 TRIES = 20
+FULL = """() => {
+  for (let size = 1 << 22; size; size >>= 1) {
+    try {
+      for (let at = 0; ; at += 1) sessionStorage.setItem(`${size}-${at}`, "x".repeat(size));
+    } catch {}
+  }
+}"""
 TOLD = "Once upon a time there was a folded sheet."
 
 
@@ -103,6 +110,7 @@ def test_a_message_written_without_a_connection_is_sent_once_its_writer_is_back(
     chat.type("And now?")
     expect(chat.status("It will be sent when the connection is back.")).to_be_visible()
     line.mend()
+    expect(chat.status("It will be sent once you are signed in again.")).to_be_visible()
     page.get_by_role("link", name="Sign in again").click()
     page.wait_for_url(re.compile("/sign-in/"))
     page.context.add_cookies(cookies)  # type: ignore[arg-type] # as they were read
@@ -111,6 +119,60 @@ def test_a_message_written_without_a_connection_is_sent_once_its_writer_is_back(
     chat.finished()
     expect(chat.box).to_have_value("")
     expect(chat.rows("You")).to_have_count(2)
+
+
+def test_a_page_goes_on_once_its_reader_has_signed_in_elsewhere(
+    line: Line, open_chat: OpenChat, standin: Standin
+) -> None:
+    """As soon as they look at it again; until then it says what a message waits for."""
+    page = line.page
+    chat = open_chat(page=page)
+    standin.reply(STORY)
+    line.cut(4401)
+    expect(page.get_by_text("You are signed out.")).to_be_visible()
+    chat.type("Tell me a story.")
+    expect(chat.status("It will be sent once you are signed in again.")).to_be_visible()
+    line.mend()
+    chat.finished()
+    told_once(chat)
+    expect(chat.box).to_have_value("")
+    expect(page.get_by_role("link", name="Sign in again")).to_be_hidden()
+
+
+def test_what_is_asked_for_without_a_session_is_refused_with_that_reason(
+    page: Page, open_chat: OpenChat
+) -> None:
+    """Whoever asks: a file that is uploaded, and a search."""
+    open_chat()
+    page.context.clear_cookies()
+    file = {"name": "a.txt", "mimeType": "text/plain", "buffer": b"Hello."}
+    page.locator("#picker").set_input_files(file)  # type: ignore[arg-type] # one file
+    told = page.get_by_role("region", name="Notifications").get_by_text("You are signed out.")
+    expect(told).to_be_visible()
+    page.keyboard.press("Control+Shift+f")
+    page.get_by_role("searchbox", name="Words").fill("hello")
+    expect(told.nth(1)).to_be_visible()
+
+
+def test_words_that_the_browser_cannot_keep_are_not_left_without_a_question(
+    own_page: Page, open_chat: OpenChat
+) -> None:
+    """Where its storage is full; words that it keeps come back, and it asks nothing."""
+    chat, asked = open_chat(page=own_page), list[str]()
+
+    def note(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    own_page.on("dialog", note)
+    chat.box.press_sequentially("Kept")
+    own_page.reload()
+    expect(chat.box).to_have_value("Kept")
+    own_page.evaluate(FULL)
+    chat.box.press_sequentially(" no more" * 3)
+    assert not asked
+    own_page.reload()
+    assert asked == ["beforeunload"]
 
 
 def test_a_conversation_that_is_deleted_elsewhere_runs_no_more_on_this_page(

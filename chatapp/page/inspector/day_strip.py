@@ -9,7 +9,7 @@ from django.db.models import Case, F, IntegerField, Q, Sum, When
 from django.utils import timezone
 
 from chatapp.models import Condensation
-from chatapp.models.condensations import SPENT, CondensationQuerySet
+from chatapp.models.condensations import SPENDING, SPENT, CondensationQuerySet
 
 DAYS = 30
 # The width of a day and the height of each side of the line, in the chart's units.
@@ -18,11 +18,16 @@ WIDTH, HEIGHT = 20, 40
 
 @dataclass(frozen=True, slots=True)
 class DayColumn:
-    """Tokens saved and USD spent on a day, and the heights of its bars."""
+    """Tokens saved and USD spent on a day, and the heights of its bars.
+
+    The ``cost`` is that of the attempts that have a known one; ``unknown`` counts the others.
+    """
 
     date: date
     saved: int
-    cost: Decimal
+    cost: Decimal | None
+    measured: bool
+    unknown: int
     x: int
     up: float
     down: float
@@ -39,15 +44,21 @@ def draw_days(attempts: CondensationQuerySet, zone: tzinfo) -> dict[str, Any]:
     saved = Sum(F("tokens_before") - F("tokens_after"), filter=in_force, default=0)
     # SQLite asks Python for the date of each moment, which takes ten times as long as comparisons.
     places = [When(started_at__gte=start, then=place) for place, start in enumerate(starts)]
-    latest = attempts.order_by().filter(started_at__gte=starts[0])
+    latest = attempts.order_by().filter(started_at__gte=starts[0]).annotate(spent=SPENT)
     days = latest.values(place=Case(*reversed(places), output_field=IntegerField()))
-    rows: list[Any] = [*days.annotate(saved=saved, spent=Sum(SPENT))]
-    by_place = {row["place"]: (max(0, row["saved"]), row["spent"] or Decimal(0)) for row in rows}
-    most, dearest = (max([0, *column]) for column in zip(*by_place.values(), (0, 0), strict=True))
+    by_place: dict[int, Any] = {row["place"]: row for row in days.annotate(saved=saved, **SPENDING)}
+    most = max([0, *(row["saved"] for row in by_place.values())])
+    dearest = max([Decimal(0), *(row["cost"] or 0 for row in by_place.values())])
     found = list[DayColumn]()
     for place, start in enumerate(starts if most or dearest else ()):
-        tokens, cost = by_place.get(place, (0, Decimal(0)))
-        up, down = tokens / (most or 1), float(cost / (dearest or 1))
-        heights = HEIGHT * up, HEIGHT * down
-        found.append(DayColumn(start.date(), tokens, cost, WIDTH * place, *heights))
+        row = by_place.get(place, {})
+        tokens, known = max(0, row.get("saved", 0)), row.get("cost") or Decimal(0)
+        unknown, measured = row.get("cost_unknown", 0), not row.get("cost_guesses")
+        cost = known or None if unknown else known
+        x, up, down = (
+            WIDTH * place,
+            HEIGHT * tokens / (most or 1),
+            HEIGHT * float(known / (dearest or 1)),
+        )
+        found.append(DayColumn(start.date(), tokens, cost, measured, unknown, x, up, down))
     return {"days": found, "most_saved": most, "most_spent": dearest}

@@ -45,6 +45,8 @@ class TurnView:
         self.waits = False
         self._sent_status: outgoing_frames.Frame | None = None
         self.condensing: CondensingStatus | None = None
+        # The status that said how the latest condensation ended.
+        self._outcome: str | None = None
         self.notice: Notice | None = None
         self.streaming: ShownReply | None = None
         # The turn's settings and figures; where one is None, the database is read instead.
@@ -116,7 +118,8 @@ class TurnView:
                     log.exception("the context could not be shown")
                     panel = status_panel.render_panel(None, self.condensing, self.notice)
             self.turn = ""
-            self._show_status(status, waits=False)
+            # One that only condenses says so once.
+            self._show_status(status if self.status != self._outcome else self.status, waits=False)
             self._terms = self._context = None
             if panel:
                 self.watchers.send(panel)
@@ -363,7 +366,8 @@ class TurnView:
     async def _condensing_ended(self, event: events.CondensingEnded) -> None:
         # A condensation that was put off is due again.
         self.condensing = self.notice = self._terms = None
-        self._show_status(labels.outcome_name(event.kind, event.status), waits=False)
+        self._outcome = labels.outcome_name(event.kind, event.status)
+        self._show_status(self._outcome, waits=False)
         await self._show_transcript()
         await self.show_panel()
         await self._show_awaited()

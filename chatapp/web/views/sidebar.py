@@ -27,6 +27,8 @@ from chatapp.web.views.common import UserRequest, as_uuid, done, in_conversation
 from chatapp.web.views.settings import LABELS
 
 CONVERSATIONS_PER_PAGE = 40
+# A list that is fetched anew has as many as were shown, up to this.
+MOST_SHOWN = 1_000
 ARCHIVE = "archive"
 # A user should see all pinned ones at a glance.
 MOST_PINNED = 100
@@ -66,14 +68,12 @@ def list_conversations(
     if place := read_cursor(after):
         found = found.filter(behind("updated_at", place))
         last = name(place[0])
-    rows = list(found.defer("system_prompt")[: CONVERSATIONS_PER_PAGE + 1])
+    shown = 0 if text or folder else read_number(request.GET.get("shown", "")) or 0
+    most = min(max(CONVERSATIONS_PER_PAGE, shown), MOST_SHOWN)
+    rows = list(found.defer("system_prompt")[: most + 1])
     twins = {name for name, count in Counter(map(str, rows)).items() if count > 1}
-    more = (
-        write_cursor(rows[CONVERSATIONS_PER_PAGE - 1], rows[CONVERSATIONS_PER_PAGE - 1].updated_at)
-        if len(rows) > CONVERSATIONS_PER_PAGE
-        else ""
-    )
-    by_day = groupby(rows[:CONVERSATIONS_PER_PAGE], key=lambda row: name(row.updated_at))
+    more = write_cursor(rows[most - 1], rows[most - 1].updated_at) if len(rows) > most else ""
+    by_day = groupby(rows[:most], key=lambda row: name(row.updated_at))
     days = [DayGroup(day, list(items), day == last) for day, items in by_day]
     listed = {"days": days, "more": more, "text": text, "chosen": folder, "twins": twins}
     return listed | {"narrowed": {"q": text, "folder": folder or None}}

@@ -8,6 +8,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.ports import ModelRequest
+from chatapp.providers.call_errors import BROKE_OFF, EMPTY, ONLY_THOUGHT, PROVIDER_SILENT
 from chatapp.providers.resilient_provider import ResilientProvider, scrub
 from tests.chatapp.agent.fakes import MODEL
 from tests.chatapp.providers.doors import DOORS
@@ -205,3 +206,9 @@ async def test_a_key_that_a_server_echoes_comes_no_further(
         error = await failure(provider)
         said = f"{error} {error.details} {caplog.text}"
         assert not any(SECRET_KEY[at : at + 8] in said for at in range(len(SECRET_KEY) - 7))
+
+
+def test_a_reason_that_is_told_during_a_retry_asks_nobody_to_retry() -> None:
+    """The page says beside it that the call is made again, or has a button for that."""
+    reasons = (BROKE_OFF, EMPTY, ONLY_THOUGHT, PROVIDER_SILENT)
+    assert not [one for one in reasons if "again" in one]

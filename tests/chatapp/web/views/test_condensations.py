@@ -20,6 +20,7 @@ from chatapp.models import Conversation, Message
 from chatapp.page.inspector.day_strip import HEIGHT
 from chatapp.page.transcript import originals
 from chatapp.project.languages import Reader, in_words
+from chatapp.templatetags.figures import NOTHING
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.chatapp.web.views.attempts import attempt
@@ -65,11 +66,23 @@ def test_the_latest_days_are_a_strip_of_what_was_saved_and_spent(
     nothing = (0, 0, 0, 0)
     first = (8_000, Decimal("0.002"), HEIGHT, HEIGHT / 4)
     assert shown == [first, *[nothing] * 28, (8_000, Decimal("0.008"), HEIGHT, HEIGHT)]
-    assert "8,000 tokens saved, $0.008 spent</title>" in answer.text
+    assert "8,000 tokens saved, $0.008 spent " in answer.text
     assert answer.text.count('<li class="attempt-group">') == 2
     assert "summary · by you" in answer.text
     for chip in ("trigger=manual", "strategy=fresh_start"):
         assert (chip in answer.text) == chip.startswith("trigger")
+    unpriced = conversations.start_conversation(owner=conversation.owner, title="Unpriced")
+    attempt(unpriced, started_at=today, cost=None)
+    told = "8,000 tokens saved, {} spent 1 attempt is not included: its cost is unknown. </title>"
+    page = " ".join(browser.get(reverse("condensations"), {"title": "Unpriced"}).text.split())
+    assert told.format(NOTHING) in page
+    attempt(unpriced, started_at=today, cost=0, cost_measured=False, status="failed")
+    page = " ".join(browser.get(reverse("condensations"), {"title": "Unpriced"}).text.split())
+    assert told.format(NOTHING) in page
+    assert "<dd>free</dd>" not in page
+    attempt(unpriced, started_at=today, cost=1, cost_measured=False, status="failed")
+    page = " ".join(browser.get(reverse("condensations"), {"title": "Unpriced"}).text.split())
+    assert told.format("≈ $1.00") in page
     attempt(conversations.start_conversation(owner=conversation.owner, title="Free"), cost=0)
     free = browser.get(reverse("condensations"), {"title": "Free"}).text
     assert ["Below: cost" in page for page in (answer.text, free)] == [True, False]

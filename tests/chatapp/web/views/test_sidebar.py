@@ -75,6 +75,8 @@ def test_the_next_page_goes_on_in_the_day_where_the_last_one_ended(
 ) -> None:
     """No heading comes twice, and no conversation is left out; a folder has pages as well.
 
+    A list that is fetched anew is as long as it was.
+
     An index has what is listed and nothing else.
     """
     made = [converse(alice, f"Talk {n}", days=0 if n >= 3 else 20)[0] for n in range(45)]
@@ -88,6 +90,8 @@ def test_the_next_page_goes_on_in_the_day_where_the_last_one_ended(
     first, second = pages()
     assert first == ["# Today", *(f"Talk {number}" for number in range(44, 4, -1))]
     assert second == ["Talk 4", "Talk 3", "# Earlier", "Talk 2", "Talk 1", "Talk 0"]
+    anew = [len(titles(browser, shown=shown)) for shown in ("", "3", "43", "45", "9" * 30, "x")]
+    assert anew == [41, 41, 45, 47, 41, 41]
     conversations.move_conversation(conversation=made[0], folder=None, named="Work")
     folder = Folder.objects.get()
     Conversation.objects.update(folder=folder)
