@@ -18,6 +18,7 @@ STATEMENT_CHARS = 80  # of a short sentence: one may be a rule in odd words
 RULE_CHARS_READ = 50_000  # of a text; nobody writes so many rules
 QUESTION_MARKS = ("?", "؟", "\uff1f")
 _NO_STATEMENT = re.compile(r"[?؟\uff1f:\uff1a]\Z|\A(?:[-*+•\u2013]|\d{1,3}[.)])\s")
+_LAST_QUESTION = re.compile(r"[^\n.!?…।。！？]*[?？؟吗嗎]\W*\Z")
 _STOPS = " ,;:\u060c\u2013\u2014\u3001\uff0c\uff1b\uff1a"
 _CLAUSE = re.compile(r"[,;:\u060c\u2013\u2014]\s+|[\u3001\uff0c\uff1b\uff1a]")
 
@@ -51,7 +52,7 @@ def own_sentences(
 
     What is pasted, or only supposed, is left out.
     """
-    text = _pattern("others", "pasted").sub("\n", text[:RULE_CHARS_READ])
+    text = _without_shown(_pattern("others", "pasted").sub("\n", text[:RULE_CHARS_READ]))
     masked = _pattern("others", "quoted").sub(lambda one: "\u00b7" * len(one[0]), text)
     end = 0
     for one in sentences(masked):
@@ -59,6 +60,14 @@ def own_sentences(
         end = start + len(one)
         if is_wanted(one) and not _pattern("others", "spoken").search(one):
             yield text[start:end], one
+
+
+def _without_shown(text: str) -> str:
+    """Return a text without words behind a colon, if its last sentence asks about them."""
+    asked = _LAST_QUESTION.search(text, max(0, len(text) - LONGEST_CHARS))
+    if not asked or _pattern("others", "asks").search(asked[0]):
+        return text
+    return _pattern("others", "shown").sub("\n", text[: asked.start()]) + asked[0]
 
 
 @lru_cache(2_000)

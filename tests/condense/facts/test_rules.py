@@ -199,12 +199,17 @@ OTHERS = {
     "a sentence": "My homework is to find the verb in this sentence: {}",
     "a recipe": "How long does the recipe take?\n{}",
     "an answer": "Write an answer, please.\n\nHi Tom, {}\nBest wishes, Ann",
+    "asked about": "Notice in the hall: Shut the door. {} Is that legal?",
+    "asked about below": "Messaggio del condominio:\n{}\nÈ legale?",
+    "a dialogue": "My story:\n\u2014 {} \u2014 said the captain.",
     "in Italian": "Traduci: {}",
     "in Japanese": "\u6b21\u306e\u6587\u3092\u8a33\u3057\u3066\u304f\u3060\u3055\u3044:\n{}",
     "in Arabic": "\u0643\u062a\u0628 \u0644\u064a \u0627\u0644\u0645\u0627\u0644\u0643:\n{}",
 }
 OWN = (
     "As I said: {}",
+    "For the posts: {} Could you write the first?",
+    "A note: I am tired. {} Which one do you like?",
     "Ada said: Hi. Bye.\n{}",
     "For all that you write: {}",
     "Here are my guidelines:\n{}",
