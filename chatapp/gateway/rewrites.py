@@ -131,5 +131,8 @@ def place_of(link: HistoryLink | None, *, is_folded: bool) -> MessageRecord:
     """Return the place of a message by its record."""
     if link is None:
         return MessageRecord()
-    said = [one.text for one in recalled_in(message_store.to_engine(link.message).blocks)]
-    return MessageRecord(is_folded and link.message.hidden, "".join(said), bytes(link.view or b""))
+    # An engine's message of a damaged row would only say so.
+    whole = condense.Message.from_api({"role": "user", "content": link.message.content})
+    shown = condense.without_forgotten(whole, link.message.forgotten or ())
+    said = "".join([one.text for one in recalled_in(shown.blocks)])
+    return MessageRecord(is_folded and link.message.hidden, said, bytes(link.view or b""))

@@ -39,10 +39,10 @@ SHARE, OF_BEST = 0.5, 0.75
 # A number or a code that is meant is forgotten wherever it stands, also in groups or without its
 # signs; a year is no secret.
 _VALUE = re.compile(
-    r"\b(?!(?:19|20)\d\d\b)(?=(?:[\w.,:/-]*\d){3})\w[\w.,:/-]{2,}\w"
-    r"|\b(?=\S*\d)[^\W\d]{2}\w*(?:[-_!@#$%&*+=]+\w+)+|[〇零一二两兩三四五六七八九十百千万億亿兆]{2,}"
+    r"\b(?!(?:19|20)\d\d\b)(?=(?:[\w.,:/-]{0,40}\d){3})\w[\w.,:/-]{2,}\w"
+    r"|\b(?=\S{0,60}\d)[^\W\d]{2}\w*(?:[-!@#$%&*+=]+\w+)+|[〇零一二两兩三四五六七八九十百千万億亿兆]{2,}"
 )
-_GROUPS = re.compile(r"\w*\d\w*(?:[ .,:/-]{1,2}\w*\d\w*)+")
+_GROUPS = re.compile(r"\b\w*\d\w*(?:[ .,:/-]{1,2}\w*\d\w*)+")
 _AROUND = re.compile(rf"[\W{UNSPACED}]")  # the signs of a number, and words that it is joined to
 SHORTEST_VALUE = 3
 # As far as a comma or the end.

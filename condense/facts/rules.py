@@ -45,12 +45,17 @@ def rules_in(text: str, language: str) -> Iterator[str]:
             yield said[at : at + len(part)]
 
 
-def own_sentences(
-    text: str, is_wanted: Callable[[str], object] = bool
-) -> Iterator[tuple[str, str]]:
-    """Yield a user's own wanted sentences, each as it is and with its quotations masked.
+def _is_own(sentence: str) -> bool:
+    """Return False for a sentence that is only supposed, or has another's words."""
+    return not _pattern("others", "spoken").search(sentence)
 
-    What is pasted, or only supposed, is left out.
+
+def own_sentences(
+    text: str, is_wanted: Callable[[str], object] = _is_own
+) -> Iterator[tuple[str, str]]:
+    """Yield a user's wanted sentences, each as it is and with its quotations masked.
+
+    Pasted text is left out.
     """
     text = _without_shown(_pattern("others", "pasted").sub("\n", text[:RULE_CHARS_READ]))
     masked = _pattern("others", "quoted").sub(lambda one: "\u00b7" * len(one[0]), text)
@@ -58,7 +63,7 @@ def own_sentences(
     for one in sentences(masked):
         start = masked.index(one, end)
         end = start + len(one)
-        if is_wanted(one) and not _pattern("others", "spoken").search(one):
+        if is_wanted(one):
             yield text[start:end], one
 
 
