@@ -198,7 +198,7 @@ OTHERS = {
     "a recipe": "How long does the recipe take?\n{}",
     "an answer": "Write an answer, please.\n\nHi Tom, {}\nBest wishes, Ann",
     "asked about": "Notice in the hall: Shut the door. {} Is that legal?",
-    "asked about below": "Messaggio del condominio:\n{}\nÈ legale?",
+    "asked about below": "Aushang im Flur:\n{}\nIst das erlaubt?",
     "a dialogue": "My story:\n\u2014 {} \u2014 said the captain.",
     "in Italian": "Traduci: {}",
     "in Japanese": "\u6b21\u306e\u6587\u3092\u8a33\u3057\u3066\u304f\u3060\u3055\u3044:\n{}",
