@@ -149,6 +149,12 @@ def kind_of(block: condense.Block) -> str:
     return kind if isinstance(kind, str) else ""
 
 
+def recalled_in(blocks: Iterable[condense.Block]) -> list[condense.TextBlock]:
+    """Return those of a message's blocks that have recalled passages."""
+    texts = (one for one in blocks if isinstance(one, condense.TextBlock))
+    return [one for one in texts if kind_of(one) == condense.RECALLED]
+
+
 def text_of(block: condense.Block) -> str:
     """Return a block's text, without the tags of a file or the surroundings; "" without text."""
     said = block.text if isinstance(block, condense.TextBlock) else ""

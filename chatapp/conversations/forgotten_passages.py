@@ -77,7 +77,7 @@ def forget_passage(*, conversation: Conversation, text: str, seq: int | None = N
     Raises Refused while a turn runs, and for a passage that no message has.
     """
     with lock(conversation, keeps_pins=False) as own:
-        refuse_while_running(own)
+        refuse_while_running(own, lets_client=True)
         stored = _Stored(own)
         if seq is not None:
             row = own.messages.filter(seq=seq, rewind_parent=None).first()
@@ -100,7 +100,7 @@ class _Stored(StoredRecall):
 
     def __init__(self, conversation: Conversation, new: str = "") -> None:
         super().__init__(conversation.pk, conversation.last_seq)
-        self.messages = conversation.messages.filter(rewind_parent=None)
+        self.messages = hidden_messages.not_taken_back(conversation.pk)
         self.new = new
         self.seqs = {_NEW: conversation.last_seq + 1}
 

@@ -8,13 +8,14 @@ from typing import Any
 from django.db import transaction
 
 import condense
+from chatapp.agent.annotated_blocks import recalled_in
 from chatapp.conversations.context import sizes
 from chatapp.conversations.toolbox.history_search import StoredRecall, shown_passages
 from chatapp.gateway.requests import GatewayRequest
 from chatapp.gateway.splices import MessageRecord, Splicer
 from chatapp.models import ApiToken, Conversation, HistoryLink, Message, message_store
 from chatapp.models.accounts import preferences_of
-from chatapp.records.transfer.source_texts import fields, joined
+from chatapp.records.transfer.source_texts import joined
 from condense import noop
 
 log = logging.getLogger(__name__)
@@ -130,6 +131,8 @@ def place_of(link: HistoryLink | None, *, is_folded: bool) -> MessageRecord:
     """Return the place of a message by its record."""
     if link is None:
         return MessageRecord()
-    beside = [(one, fields(one.get(condense.BESIDE))) for one in link.message.content]
-    said = [one["text"] for one, told in beside if told.get("kind") == condense.RECALLED]
-    return MessageRecord(is_folded and link.message.hidden, "".join(said), bytes(link.view or b""))
+    # An engine's message of a damaged row would only say so.
+    whole = condense.Message.from_api({"role": "user", "content": link.message.content})
+    shown = condense.without_forgotten(whole, link.message.forgotten or ())
+    said = "".join([one.text for one in recalled_in(shown.blocks)])
+    return MessageRecord(is_folded and link.message.hidden, said, bytes(link.view or b""))

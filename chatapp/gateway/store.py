@@ -3,7 +3,7 @@
 import hashlib
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -12,7 +12,9 @@ from typing import Any
 from django.db.models import Sum
 
 import condense
+from chatapp.agent.annotated_blocks import forgotten_by
 from chatapp.agent.events import SentRequest
+from chatapp.conversations import forgotten_passages
 from chatapp.conversations.context import sizes
 from chatapp.conversations.conversations import title_of
 from chatapp.conversations.locks import lock
@@ -158,11 +160,11 @@ def _take(locked: Conversation, rewriter: Rewriter, log: RequestLog) -> list[int
         0 if one.is_told or one.digest not in known else known[one.digest].seq
         for one in entries[:common]
     ]
-    recalled, views = rewriter.recall() if said else (), _views_of(locked, said)
+    views = _views_of(locked, said)
     for one in fresh:
-        beside = recalled if one in said[-1:] else ()
+        recall = rewriter.recall if one in said[-1:] else tuple
         view = views.get(one.digest)
-        seqs.append(_append(locked, log, one, view, *beside) if one.content else 0)
+        seqs.append(_append(locked, log, one, view, recall) if one.content else 0)
     return [*seqs, *[0] * (len(entries) - len(seqs))]
 
 
@@ -231,11 +233,16 @@ def _append(
     log: RequestLog,
     entry: DigestedMessage,
     view: bytes | None,
-    *recalled: dict[str, Any],
+    recall: Callable[[], Sequence[dict[str, Any]]],
 ) -> int:
-    content = [*entry.content, *recalled]
+    said = condense.Message.from_api({"role": entry.role, "content": entry.content})
+    forgets = forgotten_passages.block_for(locked, said.words if entry.role == "user" else "")
+    content = [*entry.content, *([one.to_api() for one in forgets] or recall())]
     message = condense.Message.from_api({"role": entry.role, "content": content})
     row = _stored(locked, message)
+    locked.last_seq = row.seq
+    if any(forgotten_by(content)):
+        forgotten_passages.forget(row)
     log.learn([row])
     if not entry.is_told:
         insert(HistoryLink(message=row, digest=entry.digest, view=view))

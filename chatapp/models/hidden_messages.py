@@ -216,6 +216,16 @@ def undo_rewind(record: Rewind) -> None:
         mark_changed(record.conversation_id)
 
 
+def not_taken_back(conversation_id: uuid.UUID) -> MessageQuerySet:
+    """Return the messages that are not rewound; a client hides those that it replaced from itself.
+
+    They can still be found, and what they forget stays forgotten.
+    """
+    replaced = Rewind.objects.filter(conversation=conversation_id, cause=Rewind.Cause.REPLACED)
+    there = Q(rewind_parent=None) | Q(rewind_parent__in=replaced.values("pk"))
+    return Message.objects.filter(there, conversation=conversation_id)
+
+
 def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None) -> None:
     """Derive each message's forgotten passages from all requests that are not rewound.
 
@@ -225,9 +235,10 @@ def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None)
     own = Message.objects.filter(conversation=conversation_id)
     tagged = Q(forgotten__isnull=False) | Q(pk=asking and asking.pk)
     wanted, steps = defaultdict[int, list[str]](list), list[tuple[str, str]]()
+    present = {*not_taken_back(conversation_id).filter(tagged).values_list("pk", flat=True)}
     for row in own.filter(tagged).order_by("seq"):
         old, new = renamed_by(row.content)
-        if row.rewind_parent:
+        if row.pk not in present:
             steps.insert(0, (new, old))
             continue
         steps.append((old, new))

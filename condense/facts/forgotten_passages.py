@@ -8,7 +8,7 @@ import html
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from importlib import resources
@@ -26,7 +26,7 @@ from condense.messages import (
     ToolUseBlock,
 )
 from condense.recall.ranking import Index
-from condense.recall.words import Term, terms_in, terms_of
+from condense.recall.words import UNSPACED, Term, terms_in, terms_of
 from condense.sentences import each_text
 
 # Messages of each word that are looked at, and sentences: who asks for more has meant something
@@ -36,10 +36,15 @@ READ_CHARS, LONGEST_REQUEST = 10_000, 500  # characters; what is longer is a tex
 # A sentence is meant that has more than this share of the words, and so much of what the best has:
 # a room's number is no phone number.
 SHARE, OF_BEST = 0.5, 0.75
-# A number or a code that is meant is forgotten wherever it stands; a year is no secret.
+# A number or a code that is meant is forgotten wherever it stands, also in groups or without its
+# signs; a year is no secret.
 _VALUE = re.compile(
-    r"\b(?!(?:19|20)\d\d\b)(?=(?:[\w.,:/-]*\d){3})\w[\w.,:/-]{2,}\w|[〇零一二三四五六七八九十百千万億亿兆]{2,}"
+    r"\b(?!(?:19|20)\d\d\b)(?=(?:[\w.,:/-]{0,40}\d){3})\w[\w.,:/-]{2,}\w"
+    r"|\b(?=\S{0,60}\d)[^\W\d]{2}\w*(?:[-!@#$%&*+=]+\w+)+|[〇零一二两兩三四五六七八九十百千万億亿兆]{2,}"
 )
+_GROUPS = re.compile(r"\b\w*\d\w*(?:[ .,:/-]{1,2}\w*\d\w*)+")
+_AROUND = re.compile(rf"[\W{UNSPACED}]")  # the signs of a number, and words that it is joined to
+SHORTEST_VALUE = 3
 # As far as a comma or the end.
 _SUBJECT = r"(.+?)(?:[,;:.!?،؟](?=\s|\Z)|\Z)"
 
@@ -60,11 +65,11 @@ def find_forget_requests(text: str) -> tuple[tuple[str, str], ...]:
 
 def _asked_in(sentence: str) -> re.Match[str] | None:
     """Return the match of a request to forget in a sentence, None if it is none."""
-    asks, never, _told = _patterns()
+    asks, never, *_ = _patterns()
     if len(sentence) > LONGEST_REQUEST:
         return None
     asked = asks.match(sentence.replace(":", " ", 1))
-    return asked if asked and not never.search(sentence) else None
+    return asked if asked and not never.search(sentence, asked.end("lead")) else None
 
 
 def _terms(request: str) -> list[Term]:
@@ -73,12 +78,12 @@ def _terms(request: str) -> list[Term]:
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of requests, of sentences that are none, and of words for any subject."""
+    """Return the patterns of requests, exceptions, words for any subject, and sequels."""
     text = resources.files(__package__).joinpath("forget_requests.toml").read_text("utf-8")
     tables = tomllib.loads(text.replace("{}", _SUBJECT))
-    never, told, *asks = ["|".join(several) for several in tables.values()]
-    asked = rf"[\s*_#…¡¿-]*(?:{'|'.join(asks)})"
-    return tuple([re.compile(one, re.IGNORECASE) for one in (asked, never, told)])
+    lead, goes_on, never, told, *asks = ["|".join(several) for several in tables.values()]
+    asked = rf"(?P<lead>(?:[\s*_#…¡¿-]|(?:{lead})[\s,،!.…:-]++)*)(?:{'|'.join(asks)})"
+    return tuple([re.compile(one, re.IGNORECASE) for one in (asked, never, told, goes_on)])
 
 
 def find_meant(index: Index, request: str, read: Read) -> Meant:
@@ -93,16 +98,36 @@ def find_meant(index: Index, request: str, read: Read) -> Meant:
     said_of = {at: [*sentences(text)] for at, text in texts.items()}
     counts = {one: len(terms_in(terms, one)) for said in said_of.values() for one in said}
     least = max(SHARE * len(terms) + 1 / 2, OF_BEST * max(counts.values(), default=0))
-    meant = {at: [one for one in said if counts[one] >= least] for at, said in said_of.items()}
-    values = {value for said in meant.values() for one in said for value in _VALUE.findall(one)}
+    best = {one for one, count in counts.items() if count >= least}
+    meant = {at: [*_goes_on(said, best)] for at, said in said_of.items()}
+    values = {value for said in meant.values() for one in said for value in _values_in(one)}
     if values:
-        telling = [tuple(terms_of(value)) for value in sorted(values)[:MOST_MEANT]]
+        written = {one for each in meant.values() for said in each for one in _VALUE.findall(said)}
+        grouped = {" ".join(re.findall(".{1,4}", value)) for value in values}
+        forms = sorted(values | written | grouped)[: 2 * MOST_MEANT]
+        telling = [tuple(terms_of(value)) for value in forms]
         more = [number for numbers in index.look_up(telling, MOST) for number in numbers]
         for number, text in {**texts, **read(more)}.items():
-            said = [one for one in sentences(text) if values & {*_VALUE.findall(one)}]
+            said = [one for one in sentences(text) if values & _values_in(one)]
             meant[number] = [*dict.fromkeys([*meant.get(number, ()), *said])]
     sayings = {one for said in meant.values() for one in said}
     return {at: said for at, said in meant.items() if said and len(sayings) <= MOST_MEANT}
+
+
+def _goes_on(said: Sequence[str], meant: Container[str]) -> Iterator[str]:
+    """Yield the meant ones among a text's sentences, with those behind them about a person."""
+    is_meant = False
+    for one in said:
+        is_meant = one in meant or (is_meant and bool(_patterns()[3].match(one)))
+        if is_meant:
+            yield one
+
+
+def _values_in(sentence: str) -> set[str]:
+    """Return a sentence's numbers and codes, without their signs."""
+    found = [*_VALUE.findall(sentence), *_GROUPS.findall(sentence)]
+    plain = [_AROUND.sub("", one).lower() or one for one in found]
+    return {one for one in plain if len(one) >= SHORTEST_VALUE or not one.isascii()}
 
 
 def passages_in(shown: str) -> list[str]:
@@ -118,9 +143,9 @@ def passage_pattern(passages: Iterable[str]) -> re.Pattern[str]:
 
 def tells_any(title: str, passages: Iterable[str]) -> bool:
     """Return True if a title has a passage's value, most of its words, or its cut beginning."""
-    values, cut = {*_VALUE.findall(title)}, title.endswith("…") and passages_in(title)[-1:]
+    values, cut = _values_in(title), title.endswith("…") and passages_in(title)[-1:]
     return any(
-        values & {*_VALUE.findall(one)}
+        values & _values_in(one)
         or len(terms_in(terms := _terms(one), title)) > SHARE * len(terms)
         or (cut and one.startswith(cut[0]))
         for one in passages

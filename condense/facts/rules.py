@@ -18,6 +18,7 @@ STATEMENT_CHARS = 80  # of a short sentence: one may be a rule in odd words
 RULE_CHARS_READ = 50_000  # of a text; nobody writes so many rules
 QUESTION_MARKS = ("?", "؟", "\uff1f")
 _NO_STATEMENT = re.compile(r"[?؟\uff1f:\uff1a]\Z|\A(?:[-*+•\u2013]|\d{1,3}[.)])\s")
+_LAST_QUESTION = re.compile(r"[^\n.!?…।。！？]*[?？؟吗嗎]\W*\Z")
 _STOPS = " ,;:\u060c\u2013\u2014\u3001\uff0c\uff1b\uff1a"
 _CLAUSE = re.compile(r"[,;:\u060c\u2013\u2014]\s+|[\u3001\uff0c\uff1b\uff1a]")
 
@@ -44,21 +45,34 @@ def rules_in(text: str, language: str) -> Iterator[str]:
             yield said[at : at + len(part)]
 
 
-def own_sentences(
-    text: str, is_wanted: Callable[[str], object] = bool
-) -> Iterator[tuple[str, str]]:
-    """Yield a user's own wanted sentences, each as it is and with its quotations masked.
+def _is_own(sentence: str) -> bool:
+    """Return False for a sentence that is only supposed, or has another's words."""
+    return not _pattern("others", "spoken").search(sentence)
 
-    What is pasted, or only supposed, is left out.
+
+def own_sentences(
+    text: str, is_wanted: Callable[[str], object] = _is_own
+) -> Iterator[tuple[str, str]]:
+    """Yield a user's wanted sentences, each as it is and with its quotations masked.
+
+    Pasted text is left out.
     """
-    text = _pattern("others", "pasted").sub("\n", text[:RULE_CHARS_READ])
+    text = _without_shown(_pattern("others", "pasted").sub("\n", text[:RULE_CHARS_READ]))
     masked = _pattern("others", "quoted").sub(lambda one: "\u00b7" * len(one[0]), text)
     end = 0
     for one in sentences(masked):
         start = masked.index(one, end)
         end = start + len(one)
-        if is_wanted(one) and not _pattern("others", "spoken").search(one):
+        if is_wanted(one):
             yield text[start:end], one
+
+
+def _without_shown(text: str) -> str:
+    """Return a text without words behind a colon, if its last sentence asks about them."""
+    asked = _LAST_QUESTION.search(text, max(0, len(text) - LONGEST_CHARS))
+    if not asked or _pattern("others", "asks").search(asked[0]):
+        return text
+    return _pattern("others", "shown").sub("\n", text[: asked.start()]) + asked[0]
 
 
 @lru_cache(2_000)

@@ -10,7 +10,7 @@ from django.db.models import Max, Min, QuerySet
 from django.utils import timezone
 
 import condense
-from chatapp.agent.annotated_blocks import kind_of
+from chatapp.agent.annotated_blocks import recalled_in
 from chatapp.agent.errors import ToolError
 from chatapp.conversations.embedding.vectors import embed_question, find_nearest
 from chatapp.models import Conversation, Message, message_index, message_store
@@ -140,10 +140,7 @@ def shown_passages(conversation: Conversation) -> list[str]:
     """Return the blocks of recalled passages that the model still sees."""
     rows = conversation.messages.filter(hidden=False, content__icontains=condense.RECALLED)
     return [
-        block.text
-        for row in rows
-        for block in message_store.to_engine(row).blocks
-        if isinstance(block, condense.TextBlock) and kind_of(block) == condense.RECALLED
+        block.text for row in rows for block in recalled_in(message_store.to_engine(row).blocks)
     ]
 
 

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.agent.annotated_blocks import kind_of, stands_for
+from chatapp.agent.annotated_blocks import recalled_in, stands_for
 from chatapp.project.sentences import apportion
 
 SYSTEM, TOOLS, MESSAGES, NEWEST, SINCE = "system", "tools", "messages", "newest", "since"
@@ -89,12 +89,11 @@ def pinned_texts(blocks: Iterable[condense.Block]) -> frozenset[str]:
 def recalled_ranks(blocks: Iterable[condense.Block]) -> dict[str, list[int]]:
     """Return the ranks of the passages in recalled blocks, 1 the best, by the blocks' texts."""
     found = {}
-    for block in blocks:
-        if isinstance(block, condense.TextBlock) and kind_of(block) == condense.RECALLED:
-            match condense.beside_of(block).get("passages"):
-                case [*passages] if all(isinstance(one, Mapping) for one in passages):
-                    ranks = [one.get("rank") for one in passages]
-                    found[block.text] = [one if type(one) is int else 0 for one in ranks]
+    for block in recalled_in(blocks):
+        match condense.beside_of(block).get("passages"):
+            case [*passages] if all(isinstance(one, Mapping) for one in passages):
+                ranks = [one.get("rank") for one in passages]
+                found[block.text] = [one if type(one) is int else 0 for one in ranks]
     return found
 
 

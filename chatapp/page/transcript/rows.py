@@ -66,11 +66,7 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
             ]
             if not (missed := not (places or before)):
                 return RecalledPart(before, places, forgets=True)
-    found = [
-        condense.split_recalled(block.text)
-        for block in message.blocks
-        if isinstance(block, condense.TextBlock) and blocks.kind_of(block) == condense.RECALLED
-    ]
+    found = [condense.split_recalled(one.text) for one in blocks.recalled_in(message.blocks)]
     if not (found or missed):
         return None
     passages = []

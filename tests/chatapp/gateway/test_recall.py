@@ -3,8 +3,11 @@
 import json
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
+from chatapp.conversations import forgotten_passages
+from chatapp.models import Conversation
 from tests.chatapp.gateway.agents import AGENTS, Agent, Claude, start
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
@@ -73,3 +76,25 @@ async def test_a_question_that_says_little_is_asked_with_the_message_before(
     await agent.say("Ottokar.", Reply("What about him?"))
     await agent.say("And whose is he?", Reply("Ours."))
     assert FACT in str(agent.requests[-1][-1])
+
+
+@pytest.mark.parametrize("by", ["words", "button"])
+async def test_what_a_user_has_forgotten_is_recalled_no_more(
+    standin: Standin, alice: User, by: str
+) -> None:
+    """The block beside an earlier message loses it, and a new history does not bring it back."""
+    agent = await with_lost_fact(Claude, standin, alice)
+    await agent.say(ASKS, Reply("In Lübeck."))
+    assert "1974" in str(agent.requests[-1])
+    if by == "button":
+        own = await Conversation.objects.aget(client__session=agent.session)
+        await sync_to_async(forgotten_passages.forget_passage)(conversation=own, text=FACT)
+    asks = "Please forget where the zebra Ottokar was drawn." if by == "words" else "Thanks."
+    await agent.say(asks, Reply("Done."))
+    assert "1974" not in str(agent.requests[-1])
+    await agent.say("Noted: the zebra is striped.", Reply("It is."))
+    agent.history = []
+    await agent.say("This session is being continued once more.", Reply("Go on."))
+    await agent.say(ASKS, Reply("I do not know."))
+    assert "striped" in str(agent.requests[-1][-1])
+    assert "1974" not in str(agent.requests[-1])

@@ -8,6 +8,7 @@ import pytest
 
 import condense
 from condense.facts.ledger import render
+from condense.facts.texts import sentences
 from tests.condense.sessions import summary
 
 
@@ -120,3 +121,41 @@ def test_that_something_was_said_is_no_part_of_what_is_meant(said: str, request_
     index = condense.MemoryRecall([condense.Message("user", one) for one in texts.values()])
     ((what, _sentence),) = condense.find_forget_requests(request_)
     assert condense.find_meant(index, what, lambda _numbers: texts) == {0: [said]}
+
+
+@pytest.mark.parametrize(
+    ("said", "reply", "request_"),
+    [
+        ("My card is 4111 1111 1111 1234.", "Use 4111111111111234.", "Forget my card."),
+        ("Die IBAN: DE8937040044.", "Notiert: DE89 3704 0044.", "Vergiss bitte die IBAN."),
+        ("제 계좌번호는 110-234-567890이에요.", "확인: 110234567890.", "계좌번호는 잊어 줘."),
+        ("La clave del wifi es perro-azul-77.", "Anotado: perro-azul-77.", "Olvida la clave."),
+    ],
+)
+def test_a_value_is_forgotten_in_each_of_its_spellings(
+    said: str, reply: str, request_: str
+) -> None:
+    """In groups or without, and next to other words of a script without spaces."""
+    assert forgotten_of([said, reply, "It rains, 77 days."], request_) == {0: [said], 1: [reply]}
+
+
+@pytest.mark.parametrize(
+    ("said", "request_"),
+    [
+        ("Lena was arrested. She spent a night in a cell.", "Forget what I said about Lena."),
+        ("Lena ist krank. Sie liegt in der Klinik.", "Vergiss alles über Lena."),
+        ("Лена больна. Она в клинике.", "Забудь всё про Лену."),
+        ("莱娜生病了。她在医院。", "忘掉我说的关于莱娜的事"),
+    ],
+)
+def test_what_goes_on_about_a_person_is_forgotten_too(said: str, request_: str) -> None:
+    """Sentences behind one that is meant; not those of another message, or on something else."""
+    texts = [f"{said} It rains. She sings.", "She sings."]
+    assert forgotten_of(texts, request_) == {0: [*sentences(said)]}
+
+
+def forgotten_of(texts: list[str], request: str) -> dict[int, list[str]]:
+    """Return what a request forgets of a history with these texts."""
+    index = condense.MemoryRecall([condense.Message("user", one) for one in texts])
+    ((what, _sentence),) = condense.find_forget_requests(request)
+    return condense.find_meant(index, what, lambda numbers: {at: texts[at] for at in numbers})
