@@ -50,12 +50,14 @@ RARE = (
         "chatapp/records/maintenance/test_move_database.py",
     ),
     *("chatapp/web/api/test_description.py", "chatapp/records/maintenance/test_moves.py"),
+    "chatapp/accounts/test_single_sign_on.py",
     *(
         f"e2e/test_{name}.py"
         for name in (
-            *("accounts", "attachments", "bad_lines", "evidence", "facts", "imports", "languages"),
-            *("long_texts", "other_settings", "pins", "places", "profiles", "queued", "search"),
-            *("shorthand", "undo_ways"),
+            *("accounts", "again", "attachments", "bad_lines", "density", "evidence", "facts"),
+            *("imports", "languages", "long_texts", "other_settings", "own_words", "pins"),
+            *("places", "previews", "profiles", "prose", "queued", "record", "search"),
+            *("shorthand", "signs_of_life", "undo_ways"),
         )
     ),
 )

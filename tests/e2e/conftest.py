@@ -87,7 +87,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, seeded: Path) -> Iterator[S
     """One server for all tests; its settings are put back by whoever changes them."""
     folder = tmp_path_factory.mktemp("server")
     shutil.copytree(seeded, folder / "data")
-    with serving(folder, ALLOW_COMMANDS="true") as running:
+    with serving(folder, ALLOW_COMMANDS="true", RECALL_BY_MEANING="false") as running:
         yield running
 
 

@@ -114,6 +114,7 @@ def test_the_pages_of_costs_and_records_lead_on(
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.rare
 def test_what_is_suggested_while_typing_is_accessible(
     open_page: OpenPage, addresses: dict[str, str]
 ) -> None:
@@ -129,6 +130,7 @@ def test_what_is_suggested_while_typing_is_accessible(
     assert complaints(page) == []
 
 
+@pytest.mark.rare
 def test_what_is_attached_is_accessible(open_page: OpenPage, addresses: dict[str, str]) -> None:
     """As chips on the first page, and as rows of a message, opened."""
     page = open_page("/", width=360)

@@ -1,5 +1,6 @@
 """Rewinding and editing, past a condensation and forward again."""
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.e2e.accessibility import open_all, problems
@@ -71,6 +72,7 @@ def test_rewinding_to_before_a_condensation_brings_the_originals_back(
     assert texts(standin.requests[-1].body) == [long(PASSWORD), "Noted.", "Once more."]
 
 
+@pytest.mark.rare
 def test_the_focus_stays_on_the_page_when_rows_come_and_go(
     open_chat: OpenChat, standin: Standin
 ) -> None:

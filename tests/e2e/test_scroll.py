@@ -155,7 +155,13 @@ def top(one: Locator) -> float:
     )
 
 
-@pytest.mark.parametrize("state", ["following", "above", "reading", "back"])
+@pytest.mark.parametrize(
+    "state",
+    [
+        *("following", "reading"),
+        *(pytest.param(state, marks=pytest.mark.rare) for state in ("above", "back")),
+    ],
+)
 def test_an_answer_is_written_without_a_jump(chat: tuple[Page, Line], state: str) -> None:
     """Thoughts, calls and code included, in up to 1,000 pieces: nothing that is read moves, 0 px.
 

@@ -127,6 +127,7 @@ def test_two_tabs_that_change_different_settings_both_take_effect(
     expect(other.prompt).to_have_value("Be brief.")
 
 
+@pytest.mark.rare
 def test_a_profile_has_a_value_of_its_own_and_a_way_back(settings_page: Settings) -> None:
     """The page says what each comes to, before it is saved and after."""
     own = settings_page.profile
@@ -143,6 +144,7 @@ def test_a_profile_has_a_value_of_its_own_and_a_way_back(settings_page: Settings
     expect(own.get_by_text("(50%")).to_be_visible()
 
 
+@pytest.mark.rare
 def test_an_own_prompt_is_compared_with_the_default_and_reset(settings_page: Settings) -> None:
     """The page shows what differs from the default."""
     page, prompt = settings_page.page, settings_page.prompt
@@ -161,6 +163,7 @@ def test_an_own_prompt_is_compared_with_the_default_and_reset(settings_page: Set
     expect(prompt).to_have_value(default)
 
 
+@pytest.mark.rare
 def test_an_example_becomes_the_prompt_of_a_profile(settings_page: Settings) -> None:
     """It adds to the default, which has the sections; once it is removed, the default holds."""
     page = settings_page.page
@@ -179,6 +182,7 @@ def test_an_example_becomes_the_prompt_of_a_profile(settings_page: Settings) -> 
     expect(page.get_by_label("Prompt of Claude")).to_have_count(0)
 
 
+@pytest.mark.rare
 def test_no_section_has_more_than_250_words_in_view(settings_page: Settings) -> None:
     """Nor has a hint more than twelve, in what is folded away either."""
     page = settings_page.page
@@ -201,6 +205,7 @@ def test_a_profile_that_was_removed_is_chosen_nowhere(open_chat: OpenChat, desk:
     expect(page.get_by_role("option", name="Claude")).to_have_count(0)
 
 
+@pytest.mark.rare
 def test_how_much_stays_word_for_word_can_be_said_in_tokens(settings_page: Settings) -> None:
     """What the engine does with it all is said where it is set; a profile may have its own."""
     page = settings_page.page

@@ -339,6 +339,7 @@ async def test_an_automatic_one_waits_for_whoever_changes_it_and_the_turn_goes_o
 ) -> None:
     """From the first letter on, on all pages; then with the person's words in its request."""
     review = await go_on(page, standin)
+    assert any("data-draft" in frame.get("condensing", "") for frame in page.frames)
     assert review.applies_at
     assert "data-applies" in page.frames[-1]["condensing"]
     held = await answer(browser, review, "", "figures/", summary="Own w")

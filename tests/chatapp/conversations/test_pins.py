@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from chatapp.conversations import rewind
-from chatapp.conversations.locks import find_broken
+from chatapp.conversations.locks import find_broken, with_unpinned
 from chatapp.conversations.pins import pin_message, pin_rule, pin_selection, unpin_message
 from chatapp.models import (
     Conversation,
@@ -125,6 +125,20 @@ def test_an_undo_that_would_lose_a_pin_is_refused(conversation: Conversation, sa
     unpin_message(conversation=conversation, seq=1)
     rewind.undo_rewind(rewind=rewound)
     assert [one.id for one in message_store.read_effective(conversation.pk)] == [str(made.pk)]
+
+
+def test_a_summary_is_checked_with_what_it_carries_though_nobody_pins_that_any_more(
+    conversation: Conversation, say: Say
+) -> None:
+    """While all of it is pinned, what the model sees is enough."""
+    first = say("user", RULE)
+    pin_message(conversation=conversation, seq=1)
+    carrying(conversation, first)
+    seen = message_store.read_effective(conversation.pk)
+    assert with_unpinned(conversation.pk, seen) == ()
+    unpin_message(conversation=conversation, seq=1)
+    found = [one.id for one in with_unpinned(conversation.pk, seen)]
+    assert sorted(found) == sorted([str(first.pk), *(one.id for one in seen)])
 
 
 def test_a_pin_whose_bytes_changed_is_found(conversation: Conversation, say: Say) -> None:

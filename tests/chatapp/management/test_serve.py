@@ -336,6 +336,7 @@ def test_a_bad_port_is_one_sentence(tmp_path: Path) -> None:
     assert sentence == "PORT must be a whole number from 0 to 65535, not '65536'."
 
 
+@pytest.mark.rare
 def test_a_file_that_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
     """Such as one that was made by another user, or here is a folder."""
     lock = tmp_path / "server.lock"

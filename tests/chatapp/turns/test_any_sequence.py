@@ -64,7 +64,8 @@ async def take(step: Step, person: Person) -> None:
 
 @given(sequence=steps())
 @settings(
-    max_examples=6,
+    # Each is a whole conversation.
+    max_examples=settings().max_examples // 5,
     deadline=None,
     # Where threads meet, the same sequence may pass the next time: nothing to shrink.
     phases=(Phase.explicit, Phase.generate),

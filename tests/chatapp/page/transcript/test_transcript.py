@@ -11,6 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 import condense
+from chatapp.agent import annotated_blocks
 from chatapp.condensing import undo
 from chatapp.conversations.conversations import start_conversation
 from chatapp.models import (
@@ -25,7 +26,7 @@ from chatapp.models import (
 )
 from chatapp.page.transcript import row_builder, row_pages
 from chatapp.page.transcript.labels import AttemptWords
-from chatapp.page.transcript.message_parts import NotePart, ThoughtPart, ToolCard
+from chatapp.page.transcript.message_parts import CommandPart, NotePart, ThoughtPart, ToolCard
 from chatapp.page.transcript.rows import CondensationRow, FailureRow, MessageRow, TurnCost
 from chatapp.project.languages import Reader
 from chatapp.turns import lifecycle
@@ -167,6 +168,20 @@ def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> 
     (row,) = row_pages.page(conversation).rows
     assert row.parts == (NotePart("Image"), ThoughtPart("Hm.", 12), NotePart("X y"))
     assert row.around == "Now."
+
+
+def test_what_goes_with_a_message_is_beside_its_words(conversation: Conversation) -> None:
+    """A command and a file have a part of their own each."""
+
+    def beside(text: str, **marks: object) -> condense.TextBlock:
+        return condense.TextBlock(text, {condense.BESIDE: marks})
+
+    command = beside("Be brief.", kind=annotated_blocks.COMMAND, name="short")
+    file = beside("x" * 10_001, kind=annotated_blocks.FILE, name="a.txt", size=9_000)
+    append(conversation, "user", command, file, condense.TextBlock("Look."))
+    ((shown, read, _said),) = (row.parts for row in row_pages.page(conversation).rows)
+    assert shown == CommandPart("short", "Be brief.")
+    assert (read.name, read.size, read.cut, read.mentioned) == ("a.txt", 9_000, True, False)
 
 
 def test_a_summary_shows_as_its_condensation_and_dims_what_it_hides(

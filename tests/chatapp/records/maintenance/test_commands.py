@@ -35,6 +35,7 @@ def backup(here: Installation) -> str:
     return file
 
 
+@pytest.mark.rare
 def test_a_backup_becomes_the_same_server_elsewhere(here: Installation, tmp_path: Path) -> None:
     """Made while the server runs, with all that was said and the key that reads what is stored.
 
@@ -65,6 +66,7 @@ def test_what_is_there_is_replaced_only_when_asked(here: Installation, backup: s
         assert database.execute("SELECT count(*) FROM chatapp_message").fetchone() == (4,)
 
 
+@pytest.mark.rare
 def test_a_zeroed_page_is_a_finding(here: Installation) -> None:
     """The check says what it found and what to do."""
     with here.file.open("r+b") as database:

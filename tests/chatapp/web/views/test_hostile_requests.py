@@ -49,6 +49,11 @@ SOMEBODY = uuid.UUID(int=7)
 HOSTILE = ("", "9" * 5_000, "9" * 20, "\u0663\u00b2", "a\0b")
 # Each takes seconds, and most of what they could break is broken by the others too.
 LONG = ("x" * 300 + "/x" * 2_000, "1e999")
+# A form has all of these values, and each name has another one in each form.
+MIXED = [
+    {key: HOSTILE[(place + shift) % len(HOSTILE)] for place, key in enumerate(KEYS)}
+    for shift in range(len(HOSTILE))
+]
 BODIES = {
     "an unknown charset": ("application/x-www-form-urlencoded; charset=nothing", b"to_seq=1"),
     "UTF-7": ("application/x-www-form-urlencoded; charset=utf-7", b"to_seq=+2AA-"),
@@ -234,10 +239,20 @@ def outsider(alice: User) -> Outsider:
 
 
 @pytest.mark.parametrize(
-    "values", [HOSTILE, pytest.param(LONG, marks=pytest.mark.rare)], ids=["short", "long"]
+    ("forms", "each"),
+    [
+        (MIXED, 1),
+        pytest.param(
+            [dict.fromkeys(KEYS, value) for value in (*HOSTILE, *LONG)],
+            len(HOSTILE) + len(LONG),
+            marks=pytest.mark.rare,
+        ),
+    ],
+    ids=["mixed", "each"],
 )
 def test_no_value_is_an_error_of_the_server(
-    values: tuple[str, ...],
+    forms: list[dict[str, str]],
+    each: int,
     places: list[str],
     outsider: Outsider,
     settings: Settings,
@@ -246,31 +261,32 @@ def test_no_value_is_an_error_of_the_server(
     """Neither in an address nor in a form; where the first was not looked at, none is.
 
     The sidebar and the way back from an account's page look at the same names wherever they are:
-    all values are tried on the first of their pages.
+    all values are tried on the first of their pages. By default an address gets one form, and the
+    next one another.
     """
     # By itself, Django draws a thousand rows more than a form may have.
     monkeypatch.setattr(formsets, "DEFAULT_MAX_NUM", 10)
     settings.MIDDLEWARE = [f"{__name__}.noting", *settings.MIDDLEWARE]
     sidebar, way_back = outsider.get(reverse("costs")).wsgi_request.GET.names, {"next"}
     shared, tried = [sidebar, way_back, sidebar | way_back], []
-    for place in places:
-        for value in values:
-            page = outsider.get(place, dict.fromkeys(KEYS, value))
-            assert page.status_code < 500, f"GET {place}: {value[:20]!r}"
+    for number, place in enumerate(places):
+        sent = [forms[(number + more) % len(forms)] for more in range(each)]
+        for form in sent:
+            page = outsider.get(place, form)
+            assert page.status_code < 500, f"GET {place}: {form}"
             names = page.wsgi_request.GET.names
             if not names or names in tried:
                 break
         else:
             tried += [one for one in shared if one == names]
-        for value in values:
-            form = dict.fromkeys(KEYS, value)
+        for form in sent:
             answer = outsider.post(place, form, headers=HTMX)
-            assert answer.status_code < 500, f"POST {place}: {value[:20]!r}"
+            assert answer.status_code < 500, f"POST {place}: {form}"
             if not hasattr(answer.wsgi_request, "_post"):
                 break
 
 
-@pytest.mark.parametrize("shift", [0, 5])
+@pytest.mark.parametrize("shift", [0, pytest.param(5, marks=pytest.mark.rare)])
 def test_no_body_is_an_error_of_the_server(
     shift: int, places: list[str], outsider: Outsider
 ) -> None:
