@@ -45,7 +45,6 @@ class TurnView:
         self.waits = False
         self._sent_status: outgoing_frames.Frame | None = None
         self.condensing: CondensingStatus | None = None
-        # The status that said how the latest condensation ended.
         self._outcome: str | None = None
         self.notice: Notice | None = None
         self.streaming: ShownReply | None = None
@@ -79,11 +78,11 @@ class TurnView:
     ) -> None:
         """Show that a turn runs on these ``terms``, if known, or ``waits`` for a person."""
         self.turn, self.notice, self._is_final_reply = str(turn), None, False
-        self._terms, self._context, self._is_outdated = terms, None, False
-        self._asked = None
+        self._terms, self._context, self._asked, self._is_outdated = terms, None, None, False
         self._unsaved.clear()
-        status = _("Waiting for you.") if waits else _("Waiting for the model…")
-        self._show_status(status, waits=waits)
+        self._show_status(
+            _("Waiting for you.") if waits else _("Waiting for the model…"), waits=waits
+        )
 
     def wait_for_worker(self) -> None:
         """Show that no worker has taken the turn: all are busy, or there is none."""
@@ -118,7 +117,7 @@ class TurnView:
                     log.exception("the context could not be shown")
                     panel = status_panel.render_panel(None, self.condensing, self.notice)
             self.turn = ""
-            # One that only condenses says so once.
+            # A turn that only condensed has said its outcome.
             self._show_status(status if self.status != self._outcome else self.status, waits=False)
             self._terms = self._context = None
             if panel:
