@@ -80,9 +80,8 @@ class TurnView:
         self.turn, self.notice, self._is_final_reply = str(turn), None, False
         self._terms, self._context, self._asked, self._is_outdated = terms, None, None, False
         self._unsaved.clear()
-        self._show_status(
-            _("Waiting for you.") if waits else _("Waiting for the model…"), waits=waits
-        )
+        status = _("Waiting for you.") if waits else _("Waiting for the model…")
+        self._show_status(status, waits=waits)
 
     def wait_for_worker(self) -> None:
         """Show that no worker has taken the turn: all are busy, or there is none."""
@@ -116,10 +115,9 @@ class TurnView:
                 except Exception:
                     log.exception("the context could not be shown")
                     panel = status_panel.render_panel(None, self.condensing, self.notice)
-            self.turn = ""
+            self.turn, self._terms, self._context = "", None, None
             # A turn that only condensed has said its outcome.
             self._show_status(status if self.status != self._outcome else self.status, waits=False)
-            self._terms = self._context = None
             if panel:
                 self.watchers.send(panel)
 
