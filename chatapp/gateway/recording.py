@@ -35,7 +35,7 @@ UNREACHED = noop("The provider can't be reached.")
 ANSWER_BROKE_OFF = noop("The provider's answer broke off.")
 ANSWERED_STATUS = noop("The provider answered with status {status}. {said}")
 ANSWER_UNREAD = noop("The answer was passed on, and could not be read here.")
-# Of an error's text so much is kept.
+# Characters of an error's text that are kept.
 LONGEST_ERROR = 2_000
 OK = range(200, 300)
 # Seconds after which a request that waits for its answer is stored meanwhile …
@@ -65,6 +65,7 @@ class Recording:
     _chunks: list[bytes] = field(default_factory=list)
     _more: asyncio.Event = field(default_factory=asyncio.Event)
     is_over: bool = False
+    seconds: float = 0.0
     _task: "asyncio.Task[None] | None" = None
     _sent: bytes | None = None
     _opened: asyncio.Event = field(default_factory=asyncio.Event)
@@ -102,7 +103,7 @@ class Recording:
     def end(self, lost: str = "") -> None:
         """Take in that nothing more comes; ``lost`` says why there is no more."""
         if self.is_kept:
-            self.lost, self.is_over = lost, True
+            self.lost, self.is_over, self.seconds = lost, True, time.monotonic() - self._began
             self._more.set()
             self._begin()
 
@@ -215,7 +216,7 @@ class Recording:
             "usage_measured": is_measured,
             "draft": "" if is_whole else kept_draft(draft),
             "error": problem,
-            "seconds": time.monotonic() - self._began,
+            "seconds": self.seconds or time.monotonic() - self._began,
             "seconds_to_first": self._first and self._first - self._began,
             "request_id": named[:100],
             "reply_id": ended.reply_id,
