@@ -15,7 +15,7 @@ import httpx2
 import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import Access, ToolOutcome, ToolPolicy, ToolSpec
-from chatapp.project.network import AddressRefused, Guard, proxy_of, why_unreached
+from chatapp.project.network import NO_ADDRESS, AddressRefused, Guard, proxy_of, why_unreached
 from chatapp.tools.arguments import argument
 from chatapp.tools.text_encodings import decode
 from chatapp.tools.workspace import WritableWorkspace
@@ -81,6 +81,8 @@ async def run(guard: Guard, arguments: Arguments) -> ToolOutcome:
         url, response, body = await _fetch(arguments.url, guard)
     except AddressRefused as error:
         raise ToolError(str(error)) from error
+    except ValueError as error:
+        raise ToolError(NO_ADDRESS) from error
     except OSError as error:
         raise ToolError("There is no server of this name.") from error
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -39,6 +39,7 @@ class Handler(BaseHTTPRequestHandler):
             "/moved": "/page",
             "/inside": f"http://127.0.0.1:{port}/page",
             "/file": "file:///etc/passwd",
+            "/none": "http://[none",
         }
         if self.path in moves:
             self.send_response(302)
@@ -141,6 +142,8 @@ async def test_each_redirect_is_checked_as_the_first_address_was(
     assert outcome.text == network.PRIVATE
     monkeypatch.setattr(network, "_is_public", lambda _address: True)
     assert (await fetch(folder, f"{base}/file", Guard(resolve=resolve))).is_error
+    nowhere = await fetch(folder, f"{base}/none", Guard(resolve=resolve))
+    assert nowhere.text == network.NO_ADDRESS
     looped = await fetch(folder, f"{base}/loop", Guard(resolve=resolve))
     assert looped.text == "The server redirects more than 5 times."
     assert "Hello" in (await fetch(folder, f"{base}/moved", Guard(resolve=resolve))).text
