@@ -43,7 +43,7 @@ INTERVAL, WITHOUT_HINTS = 10.0, 1.0
 # Seconds that a turn may wait for a worker before its page says so.
 UNCLAIMED = 3.0
 
-_ENDS = {Turn.Status.SUCCEEDED: events.DONE, Turn.Status.FAILED: events.FAILED}
+_ENDS: dict[str, str] = {Turn.Status.SUCCEEDED: events.DONE, Turn.Status.FAILED: events.FAILED}
 
 
 class LiveView:

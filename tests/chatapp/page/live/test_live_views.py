@@ -86,16 +86,6 @@ async def test_a_turn_that_nobody_told_of_is_shown_as_far_as_it_is(reader: Reade
     assert "Some words" in (await reader.until("text.streamed"))["open"]
 
 
-async def test_an_end_that_nobody_told_of_is_said_like_any_other(reader: Reader) -> None:
-    """In the sentence that each language has for it."""
-    turn = await sync_to_async(ask)(reader.conversation)
-    await reader.views.look()
-    await reader.until("status.changed", turn=str(turn.pk))
-    await sync_to_async(end)(turn, "So it is.")
-    await reader.views.look()
-    assert (await reader.until("status.changed", turn=""))["text"] == "Done."
-
-
 async def test_rows_are_looked_at_each_second_while_no_hint_arrives(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +177,7 @@ async def test_an_end_that_was_not_heard_is_shown(reader: Reader) -> None:
     await sync_to_async(end)(turn, "Some words.")
     await reader.views.look()
     shown = await reader.until("status.changed", turn="")
-    assert shown["text"] == Turn.Status.SUCCEEDED.label.capitalize() + "."
+    assert shown["text"] == "Done."
     assert reader.views.views[reader.conversation.pk][languages.Reader()].followed is None
 
 
