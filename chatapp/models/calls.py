@@ -57,8 +57,8 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     def costs_by(self, *columns: str) -> "models.QuerySet[Any, Any]":
         """Return calls, tokens and cost in USD for each value of ``columns``.
 
-        Measured and estimated values are apart, None without such a call; ``unpriced`` are the
-        calls of unknown cost.
+        Measured and estimated costs are apart, None without such a call; ``unpriced`` are the
+        calls of unknown cost. The tokens are measured if all calls are.
         ``per_second`` is the number of tokens that models wrote in a second, once they had begun;
         None if no call has it.
         """
@@ -68,6 +68,9 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
         written = models.Sum(Cast("tokens_output", models.FloatField()), filter=told)
         sums = {
             **_COUNTS,
+            "is_measured": models.ExpressionWrapper(
+                Q(calls=models.Count("pk", filter=measured)), models.BooleanField()
+            ),
             "per_second": written / models.Sum(writing, filter=told),
             "measured": fields.UsdSum("cost", where=measured),
             "estimated": fields.UsdSum("cost", where=~measured),
