@@ -313,6 +313,10 @@ class CondensingEnded:
     status: str
 
 
+# A turn's status at its end.
+DONE, STOPPED, FAILED = condense.noop("Done."), condense.noop("Stopped."), condense.noop("Failed.")
+
+
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
     """The turn ended with this ``status``, and nothing of it runs any more.

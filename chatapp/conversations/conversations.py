@@ -26,6 +26,7 @@ from chatapp.models import (
     spending,
 )
 from chatapp.models.accounts import preferences_of
+from chatapp.models.conversations import LONGEST_TITLE
 from chatapp.models.database import lock
 from chatapp.models.errors import Refused
 from chatapp.project.sentences import translate as _
@@ -43,9 +44,7 @@ def start_conversation(
 ) -> Conversation:
     """Return a new conversation; ``workspace`` is a folder below WORKSPACES_ROOT, or SAMPLES."""
     profile = profile or preferences_of(owner).default_profile
-    made = Conversation(
-        owner=owner, profile=profile, workspace=workspace, title=title[:TITLE_LENGTH]
-    )
+    made = Conversation(owner=owner, profile=profile, workspace=workspace, title=_one_line(title))
     if workspace == SAMPLES:
         # The parts that every request repeats take their share of the window.
         beside = sum(sizes.overhead_of(terms_with(made, profile))) if profile else 0
@@ -69,10 +68,13 @@ def continue_here(*, conversation: Conversation) -> None:
 
 def rename_conversation(*, conversation: Conversation, title: str) -> None:
     """Give the conversation a title; a blank one is refused."""
-    title = " ".join(title.split())
-    if not title:
+    if not (title := _one_line(title)):
         raise Refused(_("A title needs at least one character."))
-    Conversation.objects.filter(pk=conversation.pk).update(title=title[:200])
+    Conversation.objects.filter(pk=conversation.pk).update(title=title)
+
+
+def _one_line(title: str) -> str:
+    return " ".join(title.split())[:LONGEST_TITLE]
 
 
 def change_settings(

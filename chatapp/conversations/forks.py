@@ -33,13 +33,13 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
+from chatapp.models.conversations import LONGEST_TITLE
 from chatapp.models.errors import Refused
 from chatapp.models.messages import MessageQuerySet
 from chatapp.project.sentences import translate as _
 from condense import noop
 
 BATCH = 500
-LONGEST_TITLE = 200
 
 _ALIKE = (
     "owner_id", "profile_id", "folder_id", "tool_policies", "system_prompt", "budget",

@@ -53,10 +53,10 @@ def _checkpoint_before(conversation: Conversation, seq: int) -> str:
     return first.name if first else ""
 
 
-def _bring_back(conversation: Conversation, name: str) -> str:
+def _restore_files(conversation: Conversation, name: str) -> str:
     """Restore the files of a checkpoint; return the name of one with the files until now."""
     try:
-        return Checkpoints(workspace_of(conversation)).bring_back(name)
+        return Checkpoints(workspace_of(conversation)).restore(name)
     except CheckpointFailed as error:
         log.exception("the files of a checkpoint could not be brought back")
         raise Refused(_("The files could not be brought back. Nothing was changed.")) from error
@@ -93,7 +93,7 @@ def rewind_conversation(
             raise Refused(_("This message was rewound already. Reload the page."))
         name = _checkpoint_before(locked, first_hidden_seq) if files else ""
         # Restoring files may fail, so it comes before the change of rows.
-        before = _bring_back(locked, name) if name else ""
+        before = _restore_files(locked, name) if name else ""
         return hidden_messages.rewind(locked.pk, first_hidden_seq, id=key, files_before=before)
 
 
@@ -110,7 +110,7 @@ def undo_rewind(*, rewind: Rewind) -> None:
             raise Refused(_("Something new was written since, so this rewind can't be undone."))
         files = fresh.get().files_before
         if files:
-            _bring_back(locked, files)
+            _restore_files(locked, files)
         hidden_messages.undo_rewind(rewind)
 
 

@@ -36,7 +36,7 @@ UNREACHED = noop("The provider can't be reached.")
 ANSWER_BROKE_OFF = noop("The provider's answer broke off.")
 ANSWERED_STATUS = noop("The provider answered with status {status}. {said}")
 ANSWER_UNREAD = noop("The answer was passed on, and could not be read here.")
-# Of an error's text so much is kept.
+# Characters of an error's text that are kept.
 LONGEST_ERROR = 2_000
 OK = range(200, 300)
 # Seconds after which a request that waits for its answer is stored meanwhile …
@@ -47,10 +47,10 @@ STORE_TIMEOUT = 5.0
 
 @dataclass(eq=False, slots=True)
 class Recording:
-    """One request and its answer; one that is not ``is_kept`` is in no conversation, or counts.
+    """One request and its answer, stored in a conversation if it ``is_kept``.
 
-    Its ``keys`` are on record nowhere, even if the provider quotes them. Once it ``is_sent``, the
-    provider may have read it.
+    One that is ``counting`` asks how many tokens another one would have. Its ``keys`` are on record
+    nowhere, even if the provider quotes them. Once it ``is_sent``, the provider may have read it.
     """
 
     request: GatewayRequest
@@ -66,6 +66,7 @@ class Recording:
     _chunks: list[bytes] = field(default_factory=list)
     _more: asyncio.Event = field(default_factory=asyncio.Event)
     is_over: bool = False
+    seconds: float = 0.0
     _task: "asyncio.Task[None] | None" = None
     _sent: bytes | None = None
     _opened: asyncio.Event = field(default_factory=asyncio.Event)
@@ -103,7 +104,7 @@ class Recording:
     def end(self, lost: str = "") -> None:
         """Take in that nothing more comes; ``lost`` says why there is no more."""
         if self.is_kept:
-            self.lost, self.is_over = lost, True
+            self.lost, self.is_over, self.seconds = lost, True, time.monotonic() - self._began
             self._more.set()
             self._begin()
 
@@ -146,14 +147,14 @@ class Recording:
         if not talk.last_seq:
             actions.announce_list(request.owner.pk)
         await self._more.wait()
-        ended = Ended(request.dialect.reply())
+        answer = ReadAnswer(request.dialect.reply())
         try:
-            await self._follow(ended, opened.call.pk)
-            outcome = await asyncio.to_thread(self._outcome, ended, opened)
+            await self._follow(answer, opened.call.pk)
+            outcome = await asyncio.to_thread(self._outcome, answer, opened)
             await saver.save(store.close_call, opened, outcome)
         except Exception:
             log.exception("an answer that went through the gateway is recorded in part")
-            outcome = self._outcome(Ended(request.dialect.reply(), ANSWER_UNREAD), opened)
+            outcome = self._outcome(ReadAnswer(request.dialect.reply(), ANSWER_UNREAD), opened)
             await saver.save(store.close_call, opened, outcome)
         partial_replies.forget(opened.call.pk)
         await reading(actions.announce_change)(talk.pk)
@@ -169,7 +170,7 @@ class Recording:
         self._sent = opened.sent
         return opened
 
-    async def _follow(self, ended: "Ended", number: int) -> None:
+    async def _follow(self, answer: "ReadAnswer", number: int) -> None:
         """Take the answer in to its end, and keep drafts of it."""
         reads = self._reads()
         async_tasks.STREAMS.add(reads)
@@ -177,30 +178,30 @@ class Recording:
             if self.is_stream and self.status in OK:
                 async for said in request_bytes.read_events(reads):
                     for event in said:
-                        ended.take(event)
-                    partial_replies.keep(number, ended.draft, turn=None, at_once=False)
+                        answer.take(event)
+                    partial_replies.keep(number, answer.draft, turn=None, at_once=False)
                 return
             whole = b"".join([part async for part in reads])
             if self.status in OK:
-                ended.take(request_bytes.decode(whole))
+                answer.take(request_bytes.decode(whole))
             else:
-                ended.error = ANSWERED_STATUS.format(status=self.status, said=_error_in(whole))
+                answer.error = ANSWERED_STATUS.format(status=self.status, said=_error_in(whole))
         except ErrorEvent as error:
-            ended.error = str(error.body)[:LONGEST_ERROR]
+            answer.error = str(error.body)[:LONGEST_ERROR]
         except ValueError:
-            ended.error = ANSWER_UNREAD
+            answer.error = ANSWER_UNREAD
         while not self.is_over:
             await self._more.wait()
             self._more.clear()
 
-    def _outcome(self, ended: "Ended", opened: store.Opened) -> store.RequestOutcome:
-        reply, draft, problem = ended.reply, ended.draft(), opened.problem
+    def _outcome(self, answer: "ReadAnswer", opened: store.Opened) -> store.RequestOutcome:
+        reply, draft, problem = answer.reply, answer.draft(), opened.problem
         usage, blocks, reason = reply.usage, tuple(reply.blocks()), reply.stop_reason or "end_turn"
         turn = Turn.Status.SUCCEEDED if problem else None
-        is_whole = reply.finished and not ended.error
+        is_whole = reply.finished and not answer.error
         is_measured = is_whole and bool(usage.prompt)
         if not is_whole:
-            problem, blocks = self.lost or ended.error or ANSWER_BROKE_OFF, draft.content
+            problem, blocks = self.lost or answer.error or ANSWER_BROKE_OFF, draft.content
             turn = Turn.Status.STOPPED if self.lost == GONE else Turn.Status.FAILED
             reason = "stopped" if self.lost == GONE else "error"
         if not is_measured:
@@ -220,16 +221,16 @@ class Recording:
             "usage_measured": is_measured,
             "draft": "" if is_whole else kept_draft(draft),
             "error": problem,
-            "seconds": time.monotonic() - self._began,
+            "seconds": self.seconds or time.monotonic() - self._began,
             "seconds_to_first": self._first and self._first - self._began,
             "request_id": named[:100],
-            "reply_id": ended.reply_id,
+            "reply_id": answer.reply_id,
         }
         return store.RequestOutcome(blocks, usage, reason, columns, turn)
 
 
 @dataclass(slots=True)
-class Ended:
+class ReadAnswer:
     """The part of an answer that was read, and the error that ended it."""
 
     reply: StreamedReply

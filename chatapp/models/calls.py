@@ -23,7 +23,7 @@ from chatapp.models.turns import Turn
 
 # The newest calls, among which those of one profile are searched.
 CALLS_LOOKED_AT = 1_000
-# The tokens of a call's prompt, as far as its provider reported them.
+# The tokens of a call's prompt: estimated where its provider reported none.
 PROMPT = models.F("tokens_input") + models.F("tokens_cache_read") + models.F("tokens_cache_write")
 # The number of calls, and the tokens that they read and wrote.
 _COUNTS = {
@@ -57,8 +57,8 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     def costs_by(self, *columns: str) -> "models.QuerySet[Any, Any]":
         """Return calls, tokens and cost in USD for each value of ``columns``.
 
-        Measured and estimated values are apart, None without such a call; ``unpriced`` are the
-        calls of unknown cost.
+        Measured and estimated costs are apart, None without such a call; ``unpriced`` are the
+        calls of unknown cost. The tokens are measured if all calls are.
         ``per_second`` is the number of tokens that models wrote in a second, once they had begun;
         None if no call has it.
         """
@@ -68,6 +68,9 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
         written = models.Sum(Cast("tokens_output", models.FloatField()), filter=told)
         sums = {
             **_COUNTS,
+            "is_measured": models.ExpressionWrapper(
+                Q(calls=models.Count("pk", filter=measured)), models.BooleanField()
+            ),
             "per_second": written / models.Sum(writing, filter=told),
             "measured": fields.UsdSum("cost", where=measured),
             "estimated": fields.UsdSum("cost", where=~measured),
@@ -92,8 +95,8 @@ class ModelCall(fields.Speaking):
 
     ``tokens_estimated`` is the estimate of the prompt before calibration, images and PDFs
     (``tokens_media``) included; later estimates learn from it and the measured usage. Without
-    ``usage_measured`` the provider did not report all usage, since the call broke off: its output
-    is an estimate, and with it the cost.
+    ``usage_measured`` the provider did not report all usage, as of a call that broke off: its
+    output is an estimate, and with it the cost; so is its prompt unless ``prompt_measured``.
 
     A row is made before the call, with the estimated cost of its prompt, so that budgets count it.
     Until the answer is complete, its ``pieces`` have the text so far; the transaction that stores
@@ -172,8 +175,14 @@ class ModelCall(fields.Speaking):
 
     @property
     def tokens_prompt(self) -> int:
-        """Tokens of the whole prompt as the provider measured it, cached parts included."""
+        """Tokens of the whole prompt, cached parts included; see ``prompt_measured``."""
         return self.tokens_input + self.tokens_cache_read + self.tokens_cache_write
+
+    @property
+    def prompt_measured(self) -> bool:
+        """True if the provider has reported the prompt's tokens, also if the call broke off."""
+        is_known = self.usage_measured or self.tokens_estimated not in {None, self.tokens_prompt}
+        return is_known and self.tokens_prompt > 0
 
     @property
     def ended_at(self) -> datetime:

@@ -130,9 +130,8 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
     def totals(self) -> dict[str, Any]:
         """Return cost in USD, tokens saved by attempts in force, and ``outcomes``: their counts.
 
-        The cost is None if it is known of no attempt that was not free.
-
-        And ``saved_by``: the tokens saved by the name of the profile that has to read less.
+        The cost is None if it is known of no attempt that was not free. ``saved_by`` has the tokens
+        saved, by the name of the profile that has to read less.
         """
         in_force = Q(status=Condensation.Status.SUCCEEDED, message__rewind_parent=None)
         saved = models.F("tokens_before") - models.F("tokens_after")

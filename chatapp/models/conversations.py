@@ -21,6 +21,8 @@ from chatapp.models.profiles import Profile
 if TYPE_CHECKING:
     from chatapp.models.preferences import Preferences
 
+LONGEST_TITLE = 200
+
 
 class FolderQuerySet(models.QuerySet["Folder"]):
     """Folders by whose they are."""
@@ -120,7 +122,7 @@ class Conversation(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="conversations"
     )
-    title = fields.CharField(_("title"), max_length=200, blank=True)
+    title = fields.CharField(_("title"), max_length=LONGEST_TITLE, blank=True)
     profile = models.ForeignKey(Profile, models.SET_NULL, null=True, related_name="+")
     folder = models.ForeignKey(Folder, models.SET_NULL, null=True, related_name="conversations")
     pinned_at = models.DateTimeField(null=True)

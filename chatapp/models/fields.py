@@ -6,6 +6,7 @@ a migration they are Django's own fields, as they are to a database.
 """
 
 import base64
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from decimal import Decimal
@@ -84,6 +85,13 @@ class TextField(_WellFormed, Text):
 
 class JSONField(_WellFormed, Json):
     """A JSON value; of a model's or a tool's making, mostly."""
+
+
+def contains(column: str, text: str) -> Q:
+    """Return the condition that a column has a text, in capitals or not."""
+    # SQLite by itself knows no capitals but those of English.
+    lookup, wanted = ("icontains", text) if text.isascii() else ("iregex", re.escape(text))
+    return Q((f"{column}__{lookup}", wanted))
 
 
 class SentencesField(JSONField):

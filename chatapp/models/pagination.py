@@ -23,7 +23,7 @@ def write_cursor(row: Any, when: datetime) -> str:
 
 
 def read_cursor(text: str) -> tuple[datetime, str] | None:
-    """Return the moment and key in a cursor; anything else means the first page."""
+    """Return the moment and key in a cursor, None for other text."""
     stamp, found, pk = text.partition(CURSOR_SEPARATOR)
     try:
         when, key = parse_datetime(stamp), uuid.UUID(pk)

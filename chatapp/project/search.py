@@ -73,7 +73,7 @@ class Query:
 
 def excerpt(text: str, query: Query) -> list[tuple[str, bool]]:
     """Return the text around the first match, in pieces: words, and True for a match."""
-    folded = fold(text)
+    folded = fold(text := unicodedata.normalize("NFC", text))
     first = query.pattern.search(folded)
     start = max(0, first.start() - BEFORE) if first else 0
     if first and start:

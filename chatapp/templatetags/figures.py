@@ -32,10 +32,10 @@ IN_COLUMN = 4  # decimals
 
 @register.filter
 def tokens(count: int | None, measured: bool = True) -> str:
-    """Return a count of tokens, with "≈" before an estimate and a dash for none."""
+    """Return a count of tokens, with "≈" before an estimate above 0 and a dash for none."""
     if count is None:
         return NOTHING
-    return number(count) if measured else f"≈ {number(count)}"
+    return number(count) if measured or not count else f"≈ {number(count)}"
 
 
 @register.filter

@@ -6,6 +6,7 @@ so: not by a redirect, and not by a name that leads elsewhere when it is looked 
 
 import asyncio
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from html import unescape
 from urllib.parse import urljoin
@@ -15,7 +16,7 @@ import httpx2
 import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import Access, ToolOutcome, ToolPolicy, ToolSpec
-from chatapp.project.network import AddressRefused, Guard, proxy_of, why_unreached
+from chatapp.project.network import NO_ADDRESS, AddressRefused, Guard, proxy_of, why_unreached
 from chatapp.tools.arguments import argument
 from chatapp.tools.text_encodings import decode
 from chatapp.tools.workspace import WritableWorkspace
@@ -46,6 +47,8 @@ _MARKUP = re.compile(
 )
 # ``unescape`` raises ValueError for more digits than Python reads.
 _LONG_REFERENCE = re.compile(r"&#x?\w{9,};?", re.IGNORECASE)
+# Encodings that are believed; the others are no text, or slow to read.
+_CHARSETS = re.compile("iso-8859-|windows-|koi8-|euc-|shift_jis|gb|big5", re.IGNORECASE)
 _FAILED = 400  # HTTP
 
 
@@ -81,15 +84,20 @@ async def run(guard: Guard, arguments: Arguments) -> ToolOutcome:
         url, response, body = await _fetch(arguments.url, guard)
     except AddressRefused as error:
         raise ToolError(str(error)) from error
+    except ValueError as error:
+        raise ToolError(NO_ADDRESS) from error
     except OSError as error:
         raise ToolError("There is no server of this name.") from error
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind and not _TEXTS.fullmatch(kind):
         raise ToolError(f"This address is {kind}, and only text can be read.")
     try:
-        text, _, _ = decode(body[:MAX_PAGE_BYTES])
+        text, _, guess = decode(read := body[:MAX_PAGE_BYTES])
     except UnicodeError as error:
         raise ToolError("This address is no text.") from error
+    if guess and _CHARSETS.match(named := response.charset_encoding or ""):
+        with suppress(LookupError, UnicodeError):
+            text = read.decode(named)
     if kind in {"text/html", "application/xhtml+xml"}:
         text = await asyncio.to_thread(text_of_html, text)
     note = f"[{url}, HTTP {response.status_code}, {kind or 'of no type'}]"

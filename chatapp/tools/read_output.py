@@ -1,5 +1,6 @@
 """Reads on in the output of a command or a tool that was too long to be given at once."""
 
+import codecs
 from dataclasses import dataclass
 
 import condense
@@ -33,10 +34,13 @@ def run(outputs: Outputs, arguments: Arguments) -> str:
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(arguments.start)
-        text = plain(file.read(MOST_OUTPUT_BYTES))
-    reached = arguments.start + MOST_OUTPUT_BYTES
+        data = file.read(MOST_OUTPUT_BYTES)
     if arguments.start >= size:
         raise ToolError(f"This output has only {size:,} bytes.")
+    # A letter that is cut at the end belongs to the next part.
+    is_last = arguments.start + len(data) >= size
+    _, whole = codecs.utf_8_decode(data, "replace", is_last)
+    text, reached = plain(data[:whole]), arguments.start + whole
     if reached < size:
         text += f"\n[{reached:,} of {size:,} bytes. Read on with start={reached}.]"
     return text

@@ -25,10 +25,10 @@ MAX_BLOCKS = 200
 MAX_COMPARED = 2_000_000
 # Pairs of an old and a new line that are compared; beyond, the first goes with the first.
 MAX_ALIGNED = 500_000
-# Lines, and characters of one; longer ones are shown as numbers.
+# Lines of a difference that are shown, and characters of one.
 MAX_SHOWN = 2_000
 MAX_COMPARED_LINE = 1_000
-# Lines that are compared; beyond, the work grows with their square.
+# Lines that are compared; of more, only the numbers are shown: the work grows with their square.
 MAX_COMPARED_LINES = 10_000
 
 SHAPE = (
@@ -264,4 +264,7 @@ def show_difference(path: str, before: str | None, after: str) -> str:
     lines = list(islice(difflib.unified_diff(old, new, was, path, lineterm=""), MAX_SHOWN + 1))
     if len(lines) > MAX_SHOWN:
         lines[MAX_SHOWN:] = [f"[Only the first {MAX_SHOWN:,} lines of the difference.]"]
-    return "\n".join(line[:MAX_COMPARED_LINE] for line in lines) or f"--- {was}\n+++ {path}"
+    for place, line in enumerate(lines):
+        if (rest := len(line) - MAX_COMPARED_LINE) > 0:
+            lines[place] = f"{line[:MAX_COMPARED_LINE]}… [{rest:,} more characters in this line]"
+    return "\n".join(lines) or f"--- {was}\n+++ {path}"

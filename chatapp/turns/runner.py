@@ -41,8 +41,6 @@ log = logging.getLogger(__name__)
 # A condensation that came to nothing in one of these ways has a row that says why.
 _ON_RECORD = (condense.NothingToCondense, condense.SummaryFailed, condense.DidNotShrink)
 
-STOPPED, FAILED = noop("Stopped."), noop("Failed.")
-
 
 @dataclass(frozen=True, slots=True)
 class Ending:
@@ -68,7 +66,7 @@ class Ending:
     at_safe_point: bool = False
 
 
-_DONE = Ending(Turn.Status.SUCCEEDED, noop("Done."))
+_DONE = Ending(Turn.Status.SUCCEEDED, events.DONE)
 
 
 async def ending_of(work: Awaitable[str | None]) -> Ending:  # noqa: PLR0911 - one for each kind
@@ -79,9 +77,9 @@ async def ending_of(work: Awaitable[str | None]) -> Ending:  # noqa: PLR0911 - o
     except LeftWaiting:
         return Ending(Turn.Status.WAITING, noop("Waiting for you."), at_safe_point=True)
     except LeftEarly:
-        return Ending(Turn.Status.STOPPED, STOPPED, at_safe_point=True)
+        return Ending(Turn.Status.STOPPED, events.STOPPED, at_safe_point=True)
     except asyncio.CancelledError:
-        return Ending(Turn.Status.STOPPED, STOPPED)
+        return Ending(Turn.Status.STOPPED, events.STOPPED)
     except (AgentError, condense.CondenseError, Refused) as error:
         return _foreseen(error)
     except (DatabaseError, OSError) as error:
@@ -90,7 +88,7 @@ async def ending_of(work: Awaitable[str | None]) -> Ending:  # noqa: PLR0911 - o
     except Exception as error:
         log.exception("what ran could not be completed")
         text = noop("Palimpsest itself made an error. What was written so far is kept. Try again.")
-        return Ending(Turn.Status.FAILED, FAILED, text, f"{type(error).__name__}: {error}")
+        return Ending(Turn.Status.FAILED, events.FAILED, text, f"{type(error).__name__}: {error}")
     return replace(_DONE, reason=said or "")
 
 
@@ -100,12 +98,12 @@ def _foreseen(error: Exception) -> Ending:
             said = noop("Nothing to condense.")
             return Ending(Turn.Status.SUCCEEDED, said, str(error), on_record=True)
         case StepLimitReached():
-            return Ending(Turn.Status.SUCCEEDED, STOPPED, str(error), reached_limit=True)
+            return Ending(Turn.Status.SUCCEEDED, events.STOPPED, str(error), reached_limit=True)
         case CondensingCancelled() | SpendingLimitReached():
-            return Ending(Turn.Status.STOPPED, STOPPED, str(error))
+            return Ending(Turn.Status.STOPPED, events.STOPPED, str(error))
     return Ending(
         Turn.Status.FAILED,
-        FAILED,
+        events.FAILED,
         str(error),
         getattr(error, "details", ""),
         profile_at_fault=getattr(error, "profile_at_fault", False),
@@ -117,7 +115,7 @@ def storage_failed(error: Exception) -> Ending:
     """Return the ending for a file or a database that can't be written."""
     why = explain_write_error(error)
     text = say("The server could not save what was written. {why}", why=why)
-    return Ending(Turn.Status.FAILED, FAILED, text, f"{type(error).__name__}: {error}")
+    return Ending(Turn.Status.FAILED, events.FAILED, text, f"{type(error).__name__}: {error}")
 
 
 class TurnTask:

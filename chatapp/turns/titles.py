@@ -1,6 +1,7 @@
 """Titles: a model names a conversation after its first turn, as a background job."""
 
 import logging
+import re
 import uuid
 
 from asgiref.sync import sync_to_async
@@ -51,7 +52,9 @@ SHOWN, LONGEST = 2_000, 80
 # Tokens: a title is short, but some models think before they write it.
 MOST_TITLE_TOKENS = 1_000
 
-_AROUND = " \t\"'`*_#“”„«»."
+# A heading's sign and the word for a title; and the same marks, or quotes, around all of a line.
+_BEFORE = re.compile(r"(?:#+\s+)?(?:[*_]*Title:[*_]*\s*)?")
+_MARKED = re.compile(r"([\"'`*_]+)((?:(?!\1).)+)\1|[“”„«]([^“”„«»]+)[“”»]")
 
 
 def title_request(question: str, answer: str) -> ModelRequest:
@@ -66,9 +69,15 @@ def title_request(question: str, answer: str) -> ModelRequest:
 
 def read_title(reply: str) -> str:
     """Return the title in a reply, "" without a usable one."""
-    line = next((one for one in reply.splitlines() if one.strip(_AROUND)), "")
-    title = " ".join(line.removeprefix("Title:").split()).strip(_AROUND)
+    line = next((one for one in reply.splitlines() if any(map(str.isalnum, one))), "")
+    title = _unmarked(_BEFORE.sub("", _unmarked(line), count=1))
     return title if len(title) <= LONGEST else ""
+
+
+def _unmarked(line: str) -> str:
+    line = " ".join(line.split()).rstrip(".")
+    found = _MARKED.fullmatch(line)
+    return (found[2] or found[3]) if found else line
 
 
 async def name_conversation(run: TurnContext) -> bool:

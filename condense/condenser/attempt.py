@@ -103,7 +103,7 @@ class AttemptRunner:
     async def run(self, rest: Sequence[Strategy], draft: Reduction | None = None) -> Reduction:
         """Return the reduction that was applied; raise the reason if there is none.
 
-        With a ``draft`` nothing is left of it but its review.
+        Of a ``draft`` only the review is left to be done.
         """
         try:
             if draft is None:

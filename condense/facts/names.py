@@ -18,14 +18,14 @@ _ID = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}|[A-Z][A-Z0-9]
 _PLURAL = re.compile(r"[A-Z]+s")  # of an abbreviation
 
 
-def weightiest(told: Iterable[tuple[int, str, bool]]) -> list[str]:
+def weightiest(texts: Iterable[tuple[int, str, bool]]) -> list[str]:
     """Return the names, first those that weigh most for the room they take.
 
-    ``told`` are texts with how many calls came after them, and whether a result printed them.
+    Each of the ``texts`` comes with the number of calls after it, and True if a result printed it.
     """
     weights: defaultdict[str, float] = defaultdict(float)
     used: Counter[str] = Counter()
-    for age, text, printed in told:
+    for age, text, printed in texts:
         names = {} if printed and age > OLDEST_CALLS else _names(text)
         weight = DECAY**age * (PRINTED if printed else 1)
         for name, times in names.items():

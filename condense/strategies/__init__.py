@@ -86,11 +86,11 @@ def unregister_strategy(name: str) -> None:
 
 
 def load_strategy(
-    name: str, wishes: Mapping[str, Any] | None = None, /, **options: Any
+    name: str, settings: Mapping[str, Any] | None = None, /, **options: Any
 ) -> Strategy:
     """Return the strategy of that name, or at that dotted path; ``options`` are its constructor's.
 
-    Of a user's ``wishes`` it is made with those that it ``takes``. Raises LookupError, with the
+    Of a user's ``settings`` it is made with those that it ``takes``. Raises LookupError, with the
     names that there are, for one that is neither.
     """
     if "." not in name or name in _registry.names():
@@ -105,5 +105,5 @@ def load_strategy(
                 f"No strategy at {name!r}: {error}; by name there are {there}."
             ) from error
     takes = getattr(made, "takes", ())
-    taken = {wish: value for wish, value in (wishes or {}).items() if wish in takes}
+    taken = {key: value for key, value in (settings or {}).items() if key in takes}
     return cast(Strategy, made(**taken, **options))

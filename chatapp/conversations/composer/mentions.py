@@ -26,9 +26,9 @@ _Rank = tuple[int, int, int, str]
 
 
 def mention_of(path: str) -> str:
-    """Return a path as a message names it: in quotes if it has spaces."""
+    """Return a path as a message names it: in quotes if it has spaces or another @."""
     path = path.replace('"', "%22")
-    return f'@"{path}"' if any(one.isspace() for one in path) else f"@{path}"
+    return f'@"{path}"' if any(one.isspace() or one == "@" for one in path) else f"@{path}"
 
 
 def find_paths(workspace: Workspace, typed: str, most: int = 20) -> list[str]:
@@ -86,7 +86,7 @@ FILE_LEFT_OUT = (
 )
 
 _MENTION = re.compile(
-    r"""(?<![^\s(\[{<"'\u201c\u2018,;:])@(?:"([^"\n]{1,1000})"|([^\s"@]{1,1000}))"""
+    r"""(?<![^\s(\[{<"'\u201c\u2018,;:])@(?:"([^"\n]{1,1000})"|((?:[^\s"@]|(?<=/)@){1,1000}))"""
 )
 # Fenced text, and text between two marks on one line.
 _CODE = re.compile(r"^```.*?(?:^```|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)

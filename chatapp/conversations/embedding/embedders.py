@@ -75,6 +75,7 @@ class ModelAtAddress:
 
     def embed(self, texts: Sequence[str], *, asks: bool = False) -> "condense.Vectors":
         """Return vectors; raise EmbedderUnavailable, or SpendingLimitReached before a call."""
+        check_spending(self.conversation)
         url, began = httpx2.URL(f"{settings.EMBEDDINGS_URL}/embeddings"), time.monotonic()
         body = {
             "model": self.name,
@@ -83,32 +84,34 @@ class ModelAtAddress:
         proxy = proxy_of(str(url))
         options: dict[str, Any] = {"timeout": 3 if asks else 60, "verify": tls(), "proxy": proxy}
         options["headers"] = {"Authorization": f"Bearer {settings.EMBEDDINGS_KEY}"}
+        call = ModelCall(
+            conversation_id=self.conversation,
+            purpose=ModelCall.Purpose.EMBEDDING,
+            status=ModelCall.Status.FAILED,
+            profile_name=self.name[:80],
+            model=self.name[:100],
+            # Nobody knows another machine's price.
+            cost=0 if url.host in LOCAL_HOSTS else None,
+        )
         try:
-            check_spending(self.conversation)
             answer = asyncio.run(_post(url, body, **options))
             said = answer.raise_for_status().json()
+            call.tokens_input = int((said.get("usage") or {}).get("prompt_tokens") or 0)
             rows = np.array([one["embedding"] for one in said["data"]], np.float64)
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
             if len(rows) != len(texts) or not (rows.size and np.isfinite(lengths).all()):
                 raise ValueError(say("It has no vector for each text."))
+            call.status = ModelCall.Status.SUCCEEDED
             vectors: condense.Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype("f4")
-            used = int((said.get("usage") or {}).get("prompt_tokens") or 0)
         except (httpx2.HTTPError, AttributeError, LookupError, TypeError, ValueError) as error:
             is_lost = isinstance(error, httpx2.TransportError)
             said = why_unreached(error, proxy) if is_lost else error
             why = say("The server for embeddings gave no answer: {error}", error=said)
+            call.error = why
             raise condense.EmbedderUnavailable(why) from error
-        ModelCall.objects.create(
-            conversation_id=self.conversation,
-            purpose=ModelCall.Purpose.EMBEDDING,
-            status=ModelCall.Status.SUCCEEDED,
-            profile_name=self.name[:80],
-            model=self.name[:100],
-            tokens_input=used,
-            # Nobody knows another machine's price.
-            cost=0 if url.host in LOCAL_HOSTS else None,
-            seconds=time.monotonic() - began,
-        )
+        finally:
+            call.seconds = time.monotonic() - began
+            call.save()
         return vectors
 
 

@@ -84,7 +84,7 @@ class Checkpoints:
         with self._locked():
             return self._take()
 
-    def bring_back(self, name: str) -> str:
+    def restore(self, name: str) -> str:
         """Restore the files of a snapshot, and return a snapshot of the replaced ones."""
         with self._locked():
             now = self._take()

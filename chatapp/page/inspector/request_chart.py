@@ -50,7 +50,7 @@ class Column:
     @property
     def measured(self) -> bool:
         """True if the provider reported its size."""
-        return bool(self.call.tokens_prompt)
+        return self.call.prompt_measured
 
     @property
     def middle(self) -> float:

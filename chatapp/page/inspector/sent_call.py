@@ -114,7 +114,7 @@ def why_missed(call: ModelCall, before: ModelCall | None, found: Comparison | No
     """Return a sentence on the cached part of a call's prompt, with the reason of a miss."""
     if said := labels.cache_miss(call):
         return _("The provider says why it was not read from its cache: {why}.", why=said)
-    if not call.tokens_prompt:
+    if not call.prompt_measured:
         return _("The provider reported nothing of this call's prompt.")
     if before is None or found is None:
         return _("None yet.")
@@ -188,7 +188,7 @@ def read_call(call: ModelCall) -> SentCall:
     frame = seen.frame
     head = parts.frame_pieces(frame.system, frame.tools, lambda _kind, text: _counter.count(text))
     pieces = [*head, *parts.message_pieces(messages.sized())]
-    measured = bool(call.tokens_prompt)
+    measured = call.prompt_measured
     tokens = call.tokens_prompt or round(sum(piece.tokens for piece in pieces))
     same = Profile.objects.filter(
         owner__conversations=call.conversation_id,

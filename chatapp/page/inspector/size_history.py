@@ -17,6 +17,10 @@ STEPS = 200
 WIDTH, HEIGHT = 400, 120
 # Numbers closer to each other than this would lie on each other.
 APART = 14
+_FIGURES = (
+    *("turn", "created_at", "tokens_input", "tokens_cache_read", "tokens_cache_write"),
+    *("usage_measured", "tokens_estimated"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class Moment:
     before: int
     tokens: int
     turn: object = None
-    call: int | None = None
+    call: ModelCall | None = None
     drop: Condensation | None = None
 
     @property
@@ -38,6 +42,8 @@ class Moment:
     @property
     def measured(self) -> bool:
         """True if its sizes are measured, not estimated."""
+        if self.call:
+            return self.call.prompt_measured
         one = self.drop
         return one is None or (one.tokens_before_measured and one.tokens_after_measured)
 
@@ -112,12 +118,11 @@ def draw_size_history(conversation: Conversation) -> SizeHistory | None:
 
 
 def _calls(conversation: Conversation) -> Iterator[Moment]:
-    """Yield the calls for an answer whose prompt the provider measured."""
+    """Yield the calls for an answer, as far as the size of their prompt is known."""
     calls = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT)
-    found = calls.annotate(prompt=PROMPT).filter(prompt__gt=0)
-    rows: Iterable[Any] = found.values_list("pk", "turn", "created_at", "prompt")
-    for pk, turn, when, tokens in rows:
-        yield Moment(when, tokens, tokens, turn=turn or f"call {pk}", call=pk)
+    for call in calls.annotate(prompt=PROMPT).filter(prompt__gt=0).only(*_FIGURES):
+        tokens, turn = call.tokens_prompt, call.turn_id or f"call {call.pk}"
+        yield Moment(call.created_at, tokens, tokens, turn=turn, call=call)
 
 
 def _drops(conversation: Conversation) -> Iterator[Moment]:

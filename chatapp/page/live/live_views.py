@@ -43,6 +43,8 @@ INTERVAL, WITHOUT_HINTS = 10.0, 1.0
 # Seconds that a turn may wait for a worker before its page says so.
 UNCLAIMED = 3.0
 
+_ENDS: dict[str, str] = {Turn.Status.SUCCEEDED: events.DONE, Turn.Status.FAILED: events.FAILED}
+
 
 class LiveView:
     """The live view of one conversation for readers of one language."""
@@ -120,12 +122,12 @@ class LiveView:
         self.followed = None
         if self._following:
             self._following.cancel()
-        said = row.get_status_display().capitalize() if row else ""
+        said = in_words(_ENDS.get(row.status, events.STOPPED)) if row else ""
         if reply := await reading(_find_reply)(turn):
             # The part of the streamed text that could be saved.
             await self._safely(self.turn_view.show, events.MessageAppended(reply, "assistant"))
         await self._safely(self.turn_view.settle)
-        await self._safely(self.turn_view.end, f"{said}.", None, changed=True)
+        await self._safely(self.turn_view.end, said, None, changed=True)
 
     async def _present(self, told: Events) -> None:
         """Show events as they come, and text when it is due, until the turn has ended."""

@@ -235,16 +235,15 @@ def _smaller(frame: Frame) -> Iterator[Frame]:
 
 def _in_parts(frame: Frame) -> Iterator[Frame]:
     """Yield streamed blocks a few at a time; one that is too large comes with the stored row."""
-    blocks = [_short(html) for html in frame["closed"]]
     id_, index, size = frame["id"], frame["index"], 0
     part: list[str] = []
-    for html in blocks:
+    for html in map(_short, (*frame["closed"], frame["open"])):
         size += len(html)
         if part and size > LARGEST_PART:
             yield text_streamed(id_, index=index, closed=part, open_="")
             index, size, part = index + len(part), len(html), []
         part.append(html)
-    yield text_streamed(id_, index=index, closed=part, open_=_short(frame["open"]))
+    yield text_streamed(id_, index=index, closed=part[:-1], open_=part[-1])
 
 
 def _short(html: str) -> str:

@@ -38,7 +38,7 @@ TABLE_COLUMNS = (
 
 @dataclass(frozen=True)
 class AttemptLine(AttemptWords):
-    """One attempt; ``words`` describe its cause, its way and its result.
+    """One attempt; ``words`` describe its cause, strategy and result.
 
     ``status`` is its state now: its result may have been rewound since. ``instead`` describes the
     attempt that replaced one without a result.

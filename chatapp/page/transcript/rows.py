@@ -92,8 +92,8 @@ def hider(attempt: Condensation) -> HiddenBy:
 class TurnCost:
     """Tokens and USD of all calls of a turn, summaries and failures included.
 
-    The cost is None if that of some call is unknown. Unless ``measured``, the output of some call
-    is an estimate.
+    The cost is None if that of some call is unknown. Unless ``measured``, a part of some call's
+    tokens is an estimate.
     """
 
     calls: int

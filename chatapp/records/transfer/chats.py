@@ -14,6 +14,7 @@ import condense
 from chatapp.agent.annotated_blocks import file_block
 from chatapp.conversations.composer.attachments import clean_name
 from chatapp.models import errors
+from chatapp.models.conversations import LONGEST_TITLE
 from chatapp.project.sentences import translate as _
 from chatapp.records.transfer import Begin, Piece, Problem, Unusable
 from chatapp.records.transfer.archives import Archive
@@ -25,7 +26,7 @@ from chatapp.records.transfer.transcript_files import (
     Item,
     read_list_or_object,
 )
-from chatapp.records.transfer.transcripts import LONGEST_TITLE, Block, Transcript, dated, text_block
+from chatapp.records.transfer.transcripts import Block, Transcript, dated, text_block
 from condense import noop, say
 
 # Keys with a file's name, for people and in an archive.

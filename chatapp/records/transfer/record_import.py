@@ -187,7 +187,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
     rows = Rows(conversation, spool.counts)
     unfinished = _store("turns", spool, rows)
     _store("rewinds", spool, rows)
-    wishes = _store_messages(spool, rows, source)
+    wanted_pins = _store_messages(spool, rows, source)
     for table in TABLES:
         if table.section not in {MESSAGES_KEY, "turns", "rewinds"}:
             _store(table.section, spool, rows)
@@ -198,7 +198,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
     conversation.refresh_from_db()
     if not all(one.is_sound for one in read_versions(conversation.pk).values()):
         raise Unusable(noop("The file's versions of a message contradict each other."))
-    _check_pins(conversation, spool, wishes)
+    _check_pins(conversation, spool, wanted_pins)
     _describe(conversation, spool, source.name.split(".")[0])
     if title:
         conversations.rename_conversation(conversation=conversation, title=title)
@@ -206,7 +206,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
     _close_unfinished(conversation, unfinished)
     choose_profile(conversation)
     # Messages that a file without pins on record has marked as pinned.
-    for seq in () if spool.counts["pins"] else wishes:
+    for seq in () if spool.counts["pins"] else wanted_pins:
         try:
             with piece():
                 pin_message(conversation=conversation, seq=seq)
@@ -243,7 +243,7 @@ def _store(section: str, spool: Spool, rows: Rows) -> dict[uuid.UUID, str]:
 
 def _store_messages(spool: Spool, rows: Rows, source: Source) -> list[int]:
     """Store messages, each batch with its entry in the chain; return the seqs to pin."""
-    conversation, wishes = rows.conversation, list[int]()
+    conversation, wanted_pins = rows.conversation, list[int]()
     told = {"form": source.form, "file": source.digest, "chains": len(source.chains)}
     for batch in spool.batches(MESSAGES_KEY):
         with piece():
@@ -251,12 +251,12 @@ def _store_messages(spool: Spool, rows: Rows, source: Source) -> list[int]:
                 made = [rows.message(item) for item in part]
                 Message.objects.bulk_create(made)
                 rows.learn(made)
-                wishes += [row.seq for row in made if row.pinned]
+                wanted_pins += [row.seq for row in made if row.pinned]
             Conversation.objects.filter(pk=conversation.pk).update(last_seq=rows.last_seq)
             first = {"imported": told} if not conversation.audit_number else {}
             audit.append(conversation.pk, AuditEntry.Kind.BEGINNING, told=first)
             conversation.audit_number += 1
-    return wishes
+    return wanted_pins
 
 
 def _without_own_names(batch: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
@@ -273,16 +273,16 @@ def _without_own_names(batch: Iterable[dict[str, Any]]) -> Iterator[list[dict[st
     yield part
 
 
-def _check_pins(conversation: Conversation, spool: Spool, wishes: Sequence[int]) -> None:
-    """Raise Unusable if pins do not hold; without rows of pins, unpin the ``wishes``."""
+def _check_pins(conversation: Conversation, spool: Spool, wanted_pins: Sequence[int]) -> None:
+    """Raise Unusable if pins do not hold; without rows of pins, unpin the ``wanted_pins``."""
     if not spool.counts["pins"]:
-        for seqs in itertools.batched(wishes, BATCH):
+        for seqs in itertools.batched(wanted_pins, BATCH):
             with piece():
                 conversation.messages.filter(seq__in=seqs).update(pinned=None)
         return
     pins = conversation.pins.filter(unpinned_at=None).select_related("message")
     held = {pin.seq for pin in pins if pin.holds and pin.seq == pin.message.seq}
-    if held != {*wishes} or len(held) != len(pins):
+    if held != {*wanted_pins} or len(held) != len(pins):
         raise Unusable(noop("The file's pins are not on the messages that they were put on."))
 
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent.tool_arguments import read_arguments
 from chatapp.models import hidden_messages
+from chatapp.models.conversations import LONGEST_TITLE
 from chatapp.providers import request_bytes
 from chatapp.records.transfer import Beside, Piece, Problem
 from chatapp.records.transfer.record_rows import WRONG, WRONG_BUILD
@@ -29,7 +30,6 @@ from condense import noop
 
 Block = dict[str, Any]
 
-LONGEST_TITLE = 200
 # A number above this is a time in milliseconds, since 1973; below, in seconds, until 5138.
 _MILLISECONDS = 10**11
 # Blocks that the engine reads.

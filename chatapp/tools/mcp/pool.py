@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,8 @@ class Pool:
     async def use(self, server: Server, root: Path, guard: Guard) -> "AsyncIterator[Connection]":
         """Lend an open connection, made if there is none; raise ServerFailed."""
         key = (server, root if server.way is Way.COMMAND else None, guard.allow_private)
-        connection = await self._connected(key, root, guard)
+        opening = await self._connected(key, root, guard)
+        connection = opening.result()
         if timer := self._timers.pop(key, None):
             timer.cancel()
         connection.users += 1
@@ -65,9 +67,9 @@ class Pool:
             yield connection
         finally:
             connection.users -= 1
-            self._rest(key, connection)
+            self._rest(key, opening)
 
-    async def _connected(self, key: _Key, root: Path, guard: Guard) -> "Connection":
+    async def _connected(self, key: _Key, root: Path, guard: Guard) -> "asyncio.Task[Connection]":
         opening = self._opening.get(key)
         if opening is None or (opening.done() and opening.result().ended):
             if len(self._opening) >= MAX_OPEN:
@@ -76,18 +78,18 @@ class Pool:
                     raise ServerFailed(TOO_MANY)
                 self._close(resting)
             opening = asyncio.create_task(self._open(key, root, guard))
-            # The waiting call may have been stopped: the failure is read anyway.
-            opening.add_done_callback(lambda done: done.cancelled() or done.exception())
+            opening.add_done_callback(partial(self._rest, key))
             self._opening[key] = opening
         try:
             # The waiting call may be stopped; the next one still has the connection.
-            return await asyncio.shield(opening)
+            await asyncio.shield(opening)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             # The opening was stopped, rather than the call that waits for it.
             if opening.cancelled() and not (task and task.cancelling()):
                 raise ServerFailed(FORGOTTEN.format(name=key[0].name)) from None
             raise
+        return opening
 
     async def _open(self, key: _Key, root: Path, guard: Guard) -> "Connection":
         try:
@@ -98,14 +100,16 @@ class Pool:
             if self._opening.get(key) is asyncio.current_task():
                 del self._opening[key]
             raise
-        self._rest(key, connection)
         return connection
 
-    def _rest(self, key: _Key, connection: "Connection") -> None:
+    def _rest(self, key: _Key, opening: "asyncio.Task[Connection]") -> None:
         """Close an unused connection after ``idle`` seconds, and one that has ended at once."""
-        if connection.ended:
+        # Another one may have its place. A failure is read, as its call may have been stopped.
+        if opening.cancelled() or opening.exception() or self._opening.get(key) is not opening:
+            return
+        if opening.result().ended:
             self._close(key)
-        elif not connection.users:
+        elif not opening.result().users:
             self._timers[key] = asyncio.get_running_loop().call_later(self._idle, self._close, key)
 
     def _close(self, key: _Key) -> None:

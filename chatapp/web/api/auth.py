@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 # Methods that only read; all others take a token that may write.
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 # The most mistakes that one refusal names.
-TOLD = 5
+MOST_MISTAKES = 5
 
 NO_TOKEN = gettext_noop("Send a valid token: “Authorization: Bearer …”.")
 # Sentences on a wrong value, by Pydantic's name of the mistake or the first word of that name.
@@ -157,57 +157,57 @@ def resting_conversation(call: ApiRequest, pk: uuid.UUID) -> Conversation:
     return conversation
 
 
-def tell(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
+def refusal(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
     """Return a refusal."""
     return api.create_response(request, {"detail": sentence}, status=status)
 
 
 @api.exception_handler(AuthenticationError)
-def tell_stranger(request: HttpRequest, _error: Any) -> HttpResponse:
+def answer_stranger(request: HttpRequest, _error: Any) -> HttpResponse:
     """Return the refusal of a request without a valid token."""
-    answer = tell(request, 401, _(NO_TOKEN))
+    answer = refusal(request, 401, _(NO_TOKEN))
     answer["WWW-Authenticate"] = "Bearer"
     return answer
 
 
 @api.exception_handler(HttpError)
-def tell_refusal(request: HttpRequest, error: Any) -> HttpResponse:
+def answer_refusal(request: HttpRequest, error: Any) -> HttpResponse:
     """Return the refusal that a view raised, or the framework for a body that it can't read."""
     said = _("The request's body has to be a JSON object.") if error.__cause__ else str(error)
-    return tell(request, error.status_code, said)
+    return refusal(request, error.status_code, said)
 
 
 @api.exception_handler(Http404)
 @api.exception_handler(Exception)
-def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
+def answer_failure(request: HttpRequest, error: Any) -> HttpResponse:
     """Return the reason of a refusal; for a failure of the server, the request's id in its log."""
     match error:
         case Http404():
             # Missing rows and other users' rows get the same answer.
-            return tell(request, 404, _("Nothing here belongs to you."))
+            return refusal(request, 404, _("Nothing here belongs to you."))
         case errors.LimitReached():
-            answer = tell(request, error.status, in_words(str(error)))
+            answer = refusal(request, error.status, in_words(str(error)))
             answer["Retry-After"] = error.retry_after
             return answer
         case errors.Refused():
-            return tell(request, 409, in_words(str(error)))
+            return refusal(request, 409, in_words(str(error)))
         case MultiPartParserError() | SuspiciousOperation():
             status = 413 if isinstance(error, RequestDataTooBig) else 400
-            return tell(request, status, _("This request can't be read, or is too large."))
+            return refusal(request, status, _("This request can't be read, or is too large."))
         case DatabaseError() if errors.is_unwritable(error) and request.method not in READING:
-            return tell(request, 409, in_words(str(errors.not_saved(error))))
+            return refusal(request, 409, in_words(str(errors.not_saved(error))))
     log.error("the API failed at %s", request.path, exc_info=error)
     id_ = logs.request_id()
     words = _("The server failed to answer this. Its log says why, at request {id}.", id=id_)
-    return tell(request, 500, in_words(errors.why_unread(error)) or words)
+    return refusal(request, 500, in_words(errors.why_unread(error)) or words)
 
 
 @api.exception_handler(ValidationError)
-def tell_mistakes(request: HttpRequest, error: Any) -> HttpResponse:
+def answer_mistakes(request: HttpRequest, error: Any) -> HttpResponse:
     """Return the refusal of invalid values, with their names."""
-    mistakes = [_mistake(one) for one in error.errors[:TOLD]]
+    mistakes = [_mistake(one) for one in error.errors[:MOST_MISTAKES]]
     said = _("A value can't be read.", "Values can't be read.", count=len(mistakes))
-    return tell(request, 422, " ".join((said, "; ".join(mistakes))))
+    return refusal(request, 422, " ".join((said, "; ".join(mistakes))))
 
 
 def _mistake(error: dict[str, Any]) -> str:
@@ -223,5 +223,7 @@ def _mistake(error: dict[str, Any]) -> str:
 
 def refuse(form: BaseForm) -> HttpError:
     """Return a form's mistakes as an error."""
-    mistakes = [f"{name}: {' '.join(map(str, said))}" for name, said in form.errors.items()][:TOLD]
+    mistakes = [f"{name}: {' '.join(map(str, said))}" for name, said in form.errors.items()][
+        :MOST_MISTAKES
+    ]
     return HttpError(422, "; ".join(mistakes))

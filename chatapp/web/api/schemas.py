@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, create
 import condense
 from chatapp import models
 from chatapp.conversations.context.condense_requests import LONGEST_FOCUS
+from chatapp.models.conversations import LONGEST_TITLE
 from chatapp.providers.specs import PRICED
 from chatapp.web.forms.preferences import PreferencesForm
 
@@ -273,7 +274,7 @@ class VerdictShape(Schema):
 class NewConversation(RequestBody):
     """The start of a conversation; without a title, its first message gives it one."""
 
-    title: str = Field("", max_length=200)
+    title: str = Field("", max_length=LONGEST_TITLE)
     profile: Key = None
 
 

@@ -1,4 +1,4 @@
-"""Accounts: API tokens, and the prompts and slash commands that a user saves."""
+"""Accounts: passwords, sessions, keys and API tokens; saved prompts and slash commands."""
 
 from typing import Any
 

@@ -1,6 +1,5 @@
 """The filter of the list of condensations: words, names, days, outcome and order."""
 
-import re
 from datetime import datetime, time, tzinfo
 from operator import itemgetter
 from typing import Any, cast
@@ -12,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import Condensation
 from chatapp.models.condensations import CondensationQuerySet
+from chatapp.models.fields import contains
 from chatapp.page.transcript import labels
 
 # Attempts that are named one by one in a query.
@@ -86,7 +86,7 @@ class AttemptFilter(forms.Form):
         for name, value in self.chosen.items():
             match name:
                 case "title":
-                    wanted &= _has("conversation__title", value)
+                    wanted &= contains("conversation__title", value)
                 case "profile":
                     wanted &= Q(profile_name=value)
                 case "strategy" | "trigger" | "conversation":
@@ -99,7 +99,7 @@ class AttemptFilter(forms.Form):
                     ends = datetime.combine(value, time.max.replace(fold=1), self.zone)
                     wanted &= Q(started_at__lte=ends)
                 case "text":
-                    wanted &= _has("summary", value)
+                    wanted &= contains("summary", value)
         found = attempts.filter(wanted)
         if "text" not in self.chosen:
             return found
@@ -107,10 +107,3 @@ class AttemptFilter(forms.Form):
         # for the totals. Without the owner: else SQLite would read all attempts of theirs.
         few = list(found.order_by().values_list("pk", flat=True)[: MOST_NAMED + 1])
         return found if len(few) > MOST_NAMED else Condensation.objects.filter(pk__in=few)
-
-
-def _has(column: str, text: str) -> Q:
-    """Return the condition that a column has a text, in capitals or not."""
-    # SQLite by itself knows no capitals but those of English.
-    lookup, wanted = ("icontains", text) if text.isascii() else ("iregex", re.escape(text))
-    return Q((f"{column}__{lookup}", wanted))

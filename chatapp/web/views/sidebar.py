@@ -16,6 +16,7 @@ import condense
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Folder
 from chatapp.models.errors import IndexDamaged
+from chatapp.models.fields import contains
 from chatapp.models.pagination import behind, read_cursor, read_number, write_cursor
 from chatapp.page.transcript import search_hits
 from chatapp.project.languages import in_words
@@ -56,7 +57,7 @@ def list_conversations(
     text = text.strip()[:LONGEST_QUERY]
     found = Conversation.objects.owned_by(request.user).present().with_waiting()
     if text:
-        found = found.filter(title__icontains=condense.well_formed(text))
+        found = found.filter(contains("title", condense.well_formed(text)))
     elif folder == ARCHIVE:
         found = found.archived()
     elif folder:

@@ -2,17 +2,19 @@
 
 import gzip
 import json
+import time
 
 import brotli
 import pytest
 from asgiref.sync import sync_to_async
 from backports import zstd
 
+from chatapp.gateway import recording
 from chatapp.gateway.bodies import LARGEST_CLIENT_BODY
 from chatapp.gateway.recording import ANSWER_UNREAD
 from chatapp.models import Manifest, Message, ModelCall
 from chatapp.storage.request_reader import RequestReader
-from tests.chatapp.gateway.programs import Answer, visit
+from tests.chatapp.gateway.programs import Answer, Visit, visit
 from tests.standin.raw_server import RawServer, Script
 
 PNG = (
@@ -133,6 +135,17 @@ async def test_a_stream_is_passed_on_however_it_is_cut(
     assert call.message
     assert call.message.content == [{"type": "text", "text": "Hé"}]
     assert (call.reply_id, call.tokens_input, call.tokens_output) == ("msg_1", 3, 2)
+
+
+async def test_a_call_takes_as_long_as_its_client_waits(upstream: RawServer, token: str) -> None:
+    """Its record may be written later."""
+    upstream.script.append(Script([STREAM]))
+    began = time.monotonic()
+    await Visit("/v1/messages", token, BODIES["a talk"]).task
+    waited = time.monotonic() - began
+    await recording.settle()
+    call = await ModelCall.objects.aget()
+    assert 0 < (call.seconds_to_first or 0) <= call.seconds <= waited
 
 
 LIMITS = (

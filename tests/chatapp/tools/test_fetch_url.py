@@ -31,6 +31,8 @@ class Handler(BaseHTTPRequestHandler):
             "/large": ("text/plain", b"x" * (fetch_url.MAX_PAGE_BYTES + 1_000)),
             "/zip": ("application/zip", b"PK"),
             "/nul": ("text/plain", b"a\0b"),
+            "/named": ("text/plain; charset=iso-8859-2", "Košice leží.".encode("iso-8859-2")),
+            "/misnamed": ("text/plain; charset=iso-8859-2", "Košice leží.".encode()),
             "/gbk": ("text/html", "<p>你好世界。</p>".encode("gbk")),
             "/number": ("text/html", b"a &#" + b"9" * 9_000 + b"; b"),
         }
@@ -39,6 +41,7 @@ class Handler(BaseHTTPRequestHandler):
             "/moved": "/page",
             "/inside": f"http://127.0.0.1:{port}/page",
             "/file": "file:///etc/passwd",
+            "/none": "http://[none",
         }
         if self.path in moves:
             self.send_response(302)
@@ -141,6 +144,8 @@ async def test_each_redirect_is_checked_as_the_first_address_was(
     assert outcome.text == network.PRIVATE
     monkeypatch.setattr(network, "_is_public", lambda _address: True)
     assert (await fetch(folder, f"{base}/file", Guard(resolve=resolve))).is_error
+    nowhere = await fetch(folder, f"{base}/none", Guard(resolve=resolve))
+    assert nowhere.text == network.NO_ADDRESS
     looped = await fetch(folder, f"{base}/loop", Guard(resolve=resolve))
     assert looped.text == "The server redirects more than 5 times."
     assert "Hello" in (await fetch(folder, f"{base}/moved", Guard(resolve=resolve))).text
@@ -161,6 +166,9 @@ async def test_only_text_of_some_length_is_read(folder: Path, port: int) -> None
     page = await fetch(folder, f"http://127.0.0.1:{port}/number", Guard(allow_private=True))
     assert page.text.endswith("\na \ufffd b")
     assert "\n你好世界。" in (await fetch(folder, f"{base}/gbk", guard)).text
+    # Of letters that may be many scripts', the server says which.
+    for path in ("named", "misnamed"):
+        assert "Košice leží." in (await fetch(folder, f"{base}/{path}", guard)).text
 
 
 @pytest.mark.soak

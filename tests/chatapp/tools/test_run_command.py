@@ -14,7 +14,7 @@ import pytest
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import Line, ToolOutcome
-from chatapp.tools import WorkspaceToolbox, shell
+from chatapp.tools import WorkspaceToolbox, read_output, shell
 from chatapp.tools.long_outputs import HEAD, TAIL, Outputs, find_output
 from chatapp.tools.shell import MAX_ALL, MAX_KEPT, MAX_OUTPUTS, Shell, make_room
 from tests.chatapp.tools.conftest import Watching
@@ -157,6 +157,17 @@ async def test_a_flood_is_cut_in_the_middle_and_kept_whole(
     assert last.text == "the end\n"
     beyond = await toolbox.run("read_output", {"name": found[1], "start": 6_000_000})
     assert beyond.is_error
+
+
+def test_no_letter_is_lost_between_two_parts_of_an_output(outputs: Path) -> None:
+    """A part ends with a whole letter, whatever bytes it has."""
+    outputs.mkdir()
+    said = "日" * 14_000
+    (outputs / f"{'a' * 16}.txt").write_text(said)
+    first = read_output.run(Outputs(outputs), read_output.Arguments("a" * 16))
+    start = int(first.rpartition("start=")[2].removesuffix(".]"))
+    rest = read_output.run(Outputs(outputs), read_output.Arguments("a" * 16, start))
+    assert first.partition("\n")[0] + rest == said
 
 
 def test_no_name_of_an_output_leads_elsewhere(outputs: Path) -> None:

@@ -126,4 +126,6 @@ def test_the_difference_is_shown_before(workspace: WritableWorkspace) -> None:
     assert shown.splitlines() == ["--- a.txt", "+++ a.txt", "@@ -1 +1,2 @@", " one", "+two"]
     new = write_file.preview(workspace, write_file.Arguments("b.txt", "b\n"))
     assert new.splitlines()[0] == "--- /dev/null"
+    long = write_file.preview(workspace, write_file.Arguments("c.txt", "x" * 999 + " rm -r ~\n"))
+    assert long.splitlines()[-1] == f"+{'x' * 999}… [8 more characters in this line]"
     assert everything(workspace.root) == {"a.txt": b"one\n"}

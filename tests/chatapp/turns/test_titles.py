@@ -124,6 +124,9 @@ def test_a_call_that_a_process_left_is_closed_with_the_next_start(
     [
         ("**Plain words**\nand more", "Plain words"),
         ("\n\nTitle: „Ein Raum“.", "Ein Raum"),
+        ("## **Title:** *A room*", "A room"),
+        ('"Title: .NET and C#"', ".NET and C#"),
+        ("What `__init__` does, and `self`", "What `__init__` does, and `self`"),
         ("<script>x</script>", "<script>x</script>"),
         ("...", ""),
         ("x" * 81, ""),

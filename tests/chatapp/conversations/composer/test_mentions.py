@@ -202,11 +202,22 @@ def test_no_path_leads_outside(workspace: Workspace) -> None:
 
 
 def test_a_name_with_spaces_stands_in_quotes(workspace: Workspace) -> None:
-    """So that it is one path when the message is read."""
-    make(workspace, "my file.md", 'a"b c.md', "plain.md")
+    """So that it is one path when the message is read; one with another @, too."""
+    make(workspace, "my file.md", 'a"b c.md', "plain.md", "@types/me@home.ts")
     mentions = {path: mention_of(path) for path in find_paths(workspace, "")}
     assert mentions == {
         "my file.md": '@"my file.md"',
         'a"b c.md': '@"a%22b c.md"',
         "plain.md": "@plain.md",
+        "@types/": '@"@types/"',
+        "@types/me@home.ts": '@"@types/me@home.ts"',
     }
+    for path in ("my file.md", "@types/", "@types/me@home.ts"):
+        assert names(workspace, f"See {mentions[path]}, please.") == [path]
+
+
+def test_a_folder_may_begin_with_the_sign_of_a_mention(workspace: Workspace) -> None:
+    """As scopes of packages do; the folder above is not what was meant."""
+    make(workspace, "lib/@types/node/index.d.ts")
+    assert names(workspace, "See @lib/@types/node/index.d.ts.") == ["lib/@types/node/index.d.ts"]
+    assert names(workspace, "Write to me@lib/ or @lib@home.") == ["lib/"]

@@ -363,6 +363,11 @@ def test_only_an_answer_with_a_vector_for_each_text_counts(
     make(conversation)
     assert sum(one.passages for one in MessageMeaning.objects.all()) == stored
     assert found(conversation, MONEY) == [SAID[2]] * bool(stored)
+    # Each request is on record, and the reason if its answer was none.
+    calls = conversation.calls.filter(purpose="embedding")
+    failed = [one for one in calls if one.status == ModelCall.Status.FAILED]
+    assert all("gave no answer" in one.error for one in failed)
+    assert bool(failed) is (change is not ANSWERS["whole"][0])
 
 
 def test_a_server_that_is_busy_for_a_moment_loses_no_message(

@@ -65,10 +65,10 @@ def test_files_come_back_with_every_byte(folder: Path) -> None:
     (folder / "new").write_text("new")
     (folder / "link").unlink()
     after = everything(folder)
-    later = Checkpoints(folder).bring_back(name)
+    later = Checkpoints(folder).restore(name)
     assert everything(folder) == before
     assert stat.S_IMODE((folder / "run.sh").stat().st_mode) & 0o111
-    Checkpoints(folder).bring_back(later)
+    Checkpoints(folder).restore(later)
     assert everything(folder) == after
 
 
@@ -83,7 +83,7 @@ def test_the_users_own_repository_is_neither_used_nor_touched(folder: Path) -> N
     before = everything(folder / ".git")
     name = Checkpoints(folder).take()
     (folder / "a.txt").write_text("changed")
-    Checkpoints(folder).bring_back(name)
+    Checkpoints(folder).restore(name)
     assert everything(folder / ".git") == before
     assert not (folder / "hooked").exists()
     assert (folder / "a.txt").read_text() == "one\ntwo\n"
@@ -104,7 +104,7 @@ def test_what_would_change_is_told_before(folder: Path) -> None:
     (folder / "node_modules" / "x.js").write_text("1")
     name = Checkpoints(folder).take()
     (folder / "node_modules" / "y.js").write_text("2")
-    Checkpoints(folder).bring_back(name)
+    Checkpoints(folder).restore(name)
     assert (folder / "node_modules" / "y.js").exists()
 
 
@@ -113,7 +113,7 @@ def test_what_is_no_snapshot_changes_nothing(folder: Path, name: str) -> None:
     """No name becomes an option of git."""
     before = everything(folder)
     with pytest.raises(CheckpointFailed):
-        Checkpoints(folder).bring_back(name)
+        Checkpoints(folder).restore(name)
     assert everything(folder) == before
 
 

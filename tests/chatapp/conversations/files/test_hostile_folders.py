@@ -425,7 +425,7 @@ def test_git_follows_no_link_that_comes_into_a_folder(folder: Path, tmp_path: Pa
         for _ in range(10):
             with suppress(CheckpointFailed):
                 checkpoints.take()
-                checkpoints.bring_back(name)
+                checkpoints.restore(name)
     assert everything(secret) == before
     assert SECRET.encode() not in kept_of(checkpoints)
 

@@ -214,6 +214,28 @@ def test_a_past_request_is_read_in_the_same_parts_whatever_its_api(
     assert past.seen.matches
 
 
+REPORTED = {
+    "whole": ({}, True),
+    "broken off": ({"usage_measured": False, "tokens_estimated": 900}, True),
+    "stopped before its first word": ({"usage_measured": False, "tokens_estimated": 1_000}, False),
+    "of a program, without usage": ({"usage_measured": False, "tokens_estimated": None}, False),
+}
+
+
+@pytest.mark.parametrize(("columns", "measured"), REPORTED.values(), ids=REPORTED)
+def test_a_prompt_that_no_provider_measured_is_an_estimate(
+    session: Session, browser: Client, columns: dict[str, Any], measured: bool
+) -> None:
+    """In a call, in the chart, and in the figures of a reply."""
+    session.say("user", condense.TextBlock("Begin"))
+    call = answered(session, **columns)
+    past, chart = read_call(call), draw_chart(session.conversation)
+    assert (past.tokens, past.measured) == (1_000, measured)
+    assert chart
+    assert chart.columns[0].measured is measured
+    assert ("The provider measured the total." in browser.get(call_address(call)).text) is measured
+
+
 @pytest.mark.parametrize("provider", FORMATS)
 def test_what_was_recalled_is_a_card_of_its_own(session: Session, provider: str) -> None:
     """Each passage leads to its message and has its rank, which was not sent."""

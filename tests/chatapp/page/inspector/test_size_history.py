@@ -16,10 +16,13 @@ from tests.chatapp.web.views.attempts import attempt
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def call(turn: Turn, minute: int, tokens: int, *, purpose: str = "chat") -> ModelCall:
+def call(
+    turn: Turn, minute: int, tokens: int, *, purpose: str = "chat", measured: bool = True
+) -> ModelCall:
     """Store the record of a call."""
     return ModelCall.objects.create(
         conversation=turn.conversation,
+        usage_measured=measured,
         turn=turn,
         purpose=purpose,
         tokens_input=tokens - 100 if tokens else 0,
@@ -62,8 +65,9 @@ def test_each_turn_is_a_step_and_each_condensation_a_drop(conversation: Conversa
     call(second, 3, 9_000)
     attempt(conversation, started_at=NOON + timedelta(minutes=4))
     attempt(conversation, status="failed", tokens_after=None)
-    call(second, 5, 2_000)
+    call(second, 5, 2_000, measured=False)
     course = course_of(conversation)
+    assert [one.moment.measured for one in course.turns] == [True, True, False]
     sizes = [(one.number, one.moment.before, one.moment.tokens) for one in course.steps]
     assert sizes == [(1, 6_000, 6_000), (2, 9_000, 9_000), (1, 9_000, 1_000), (2, 2_000, 2_000)]
     assert (course.most, course.drops) == (9_000, [course.steps[2]])

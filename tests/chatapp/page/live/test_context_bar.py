@@ -2,6 +2,7 @@
 
 import pytest
 from django.contrib.auth.models import User
+from django.template.loader import render_to_string
 
 from chatapp.condensing.undo import undo_condensation
 from chatapp.conversations.rewind import rewind_conversation
@@ -138,6 +139,8 @@ def test_its_parts_add_up_to_what_is_used(
     summarise(conversation, keep=1, tokens=300)
     state = state_of(conversation)
     parts = {one.name: one.tokens for one in state.segments}
+    drawn = render_to_string("chat/_context_bar.html", {"context": state})
+    assert all(f"<dd>≈ {tokens:,}</dd>" in drawn for tokens in parts.values() if tokens)
     assert list(parts) == ["system", "tools", "summary", "messages"]
     assert (parts["summary"], parts["messages"]) == (300, 700)
     assert sum(parts.values()) == state.used

@@ -57,6 +57,14 @@ def test_streamed_blocks_that_do_not_fit_come_in_several_frames(letter: str) -> 
     assert [part["open"] for part in parts] == [""] * (len(parts) - 1) + ["<p>z</p>"]
 
 
+def test_the_open_block_takes_room_as_well() -> None:
+    """It comes in a frame of its own if the last closed ones leave none."""
+    closed, open_ = "中" * 190_000, "文" * 190_000
+    first, last = encoded(outgoing_frames.text_streamed("s", index=3, closed=[closed], open_=open_))
+    assert (first["index"], first["closed"], first["open"]) == (3, [closed], "")
+    assert (last["index"], last["closed"], last["open"]) == (4, [], open_)
+
+
 def test_a_block_that_does_not_fit_alone_keeps_its_place() -> None:
     """It comes with the finished row; the blocks after it stay where they are."""
     blocks = ["<p>a</p>", "x" * 2_000_000, "<p>b</p>"]

@@ -43,6 +43,20 @@ async def test_what_is_removed_while_it_is_connected_to_fails_that_call_alone(we
         assert again is connection
 
 
+async def test_a_connection_that_ended_leaves_the_next_one_alone(web: User) -> None:
+    """A call that is over late closes its own, which the settings of the server had replaced."""
+    async with pool().use(web.server, web.folder, web.guard) as first:
+        pool().forget(web.server.key)
+        await asyncio.wait([first._task])
+        late = pool().use(web.server, web.folder, web.guard)
+        second = await late.__aenter__()
+        assert second is not first
+    async with pool().use(web.server, web.folder, web.guard) as again:
+        assert again is second
+    await late.__aexit__(None, None, None)
+    assert not second.ended
+
+
 async def test_the_end_of_the_server_closes_all_connections(local: User) -> None:
     """And ends what runs as a command."""
     async with pool().use(local.server, local.folder, local.guard) as connection:

@@ -253,6 +253,9 @@ def test_addresses_are_read_as_scripts_write_them(
     assert (answer.status_code, "GET, HEAD" in answer["Allow"]) == (405, True)
     writer = Program(conversation.owner, "write").client
     assert writer.generic("POST", "/api/conversations").status_code == 201
+    for given, title in (("A\n long  title " * 13, "A long title " * 13), (" \n", "")):
+        made = writer.post("/api/conversations", {"title": given}, "application/json").json()
+        assert made["title"] == title.strip()
 
 
 def test_a_failure_of_the_server_tells_nothing_of_it(

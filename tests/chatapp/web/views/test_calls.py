@@ -42,6 +42,8 @@ def test_costs_are_exact_and_estimates_and_unknown_ones_told_apart(
     claude, gpt, own = page.context["profiles"]
     assert (claude["measured"], claude["estimated"]) == (Decimal("0.1"), Decimal("0.0002"))
     assert (gpt["profile_name"], own["unpriced"], own["measured"]) == ("GPT", 1, None)
+    assert [bool(one["is_measured"]) for one in (claude, gpt, own)] == [False, True, True]
+    assert "<td>≈ 200</td>" in page.text
     titles = [one["title"] for one in page.context["conversations"]]
     assert titles == ["Dear", conversation.title]
     for words in ("≈ $0.0002", "$0.30", "1 call ", "Own server", "A cost is unknown if"):

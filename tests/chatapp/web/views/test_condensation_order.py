@@ -103,6 +103,7 @@ def test_the_net_is_what_the_tokens_saved_are_worth_less_what_was_spent(
     net = page.context["net"]
     assert (net.worth, net.left) == (Decimal("0.04"), Decimal("0.032"))
     assert "≈ $0.032" in page.text
+    assert "<dt>Tokens saved</dt><dd>≈ 16,000</dd>" in page.text
     assert "8,000 saved tokens are not included" in page.text
     assert "1 attempt is not included" in page.text
 

@@ -66,7 +66,7 @@ def test_the_latest_days_are_a_strip_of_what_was_saved_and_spent(
     nothing = (0, 0, 0, 0)
     first = (8_000, Decimal("0.002"), HEIGHT, HEIGHT / 4)
     assert shown == [first, *[nothing] * 28, (8_000, Decimal("0.008"), HEIGHT, HEIGHT)]
-    assert "8,000 tokens saved, $0.008 spent " in answer.text
+    assert "≈ 8,000 tokens saved, $0.008 spent " in answer.text
     assert answer.text.count('<li class="attempt-group">') == 2
     assert "summary · by you" in answer.text
     for chip in ("trigger=manual", "strategy=fresh_start"):

@@ -68,6 +68,8 @@ def test_conversations_are_listed_by_day(browser: Client, alice: User) -> None:
     ]
     found = titles(browser, q="er")
     assert found == ["# Earlier", "Bern"]
+    converse(alice, "Übersicht (neu)", days=9)
+    assert titles(browser, q="übersicht (") == ["# Earlier", "Übersicht (neu)"]
 
 
 def test_the_next_page_goes_on_in_the_day_where_the_last_one_ended(
