@@ -103,7 +103,9 @@ class Checkpoints:
             added, removed, path = line.split("\t", 2)
             numbers = [int(one) if one.isdecimal() else None for one in (added, removed)]
             changes.append(Change(path, *numbers))
-        return changes, shown[:MAX_SHOWN]
+        if (rest := len(shown) - MAX_SHOWN) > 0:
+            shown = f"{shown[:MAX_SHOWN]}\n[{rest:,} more characters of the difference.]\n"
+        return changes, shown
 
     def _take(self) -> str:
         left_out = [f":(exclude,glob)**/{one}/**" for one in sorted(SKIPPED)]

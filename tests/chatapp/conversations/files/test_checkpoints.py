@@ -100,6 +100,8 @@ def test_what_would_change_is_told_before(folder: Path) -> None:
     assert changes == [Change("a.txt", 1, 1), Change("sub/b.bin", None, None)]
     assert "-2\n+two" in shown
     assert everything(folder) == before
+    (folder / "a.txt").write_text("three\n" * 20_000)
+    assert checkpoints.changes(name)[1].endswith(" more characters of the difference.]\n")
     (folder / "node_modules").mkdir()
     (folder / "node_modules" / "x.js").write_text("1")
     name = Checkpoints(folder).take()
