@@ -85,6 +85,6 @@ def test_the_history_shows_what_was_saved_and_spent(
     assert problems(page) == []
     page.goto(addresses["course"])
     expect(page.get_by_text("The dashed line marks the size at which the newest")).to_be_visible()
-    expect(page.locator("title", has_text="Condensation 1: 172,340 → 9,120")).to_have_count(1)
+    expect(page.locator("title", has_text="Condensation 1: 172,340 → ≈ 9,120")).to_have_count(1)
     page.get_by_role("link", name="Costs", exact=True).click()
     expect(page.get_by_role("heading", name="By conversation")).to_be_visible()
