@@ -13,6 +13,11 @@ READ_ONLY = {  # as on a broken disk
     "sqlite": "PRAGMA query_only = {}",
     "postgresql": "SET default_transaction_read_only = {}",
 }[connection.vendor]
+# A server of PostgreSQL's may be a standby that is not promoted yet.
+WHY = {
+    "sqlite": "It may not write its database.",
+    "postgresql": "Its database takes no changes now.",
+}[connection.vendor]
 FULL = 1_073_741_823  # SQLite's own limit of pages, which is none in practice
 
 

@@ -92,12 +92,12 @@ async def test_a_summary_by_hand_is_followed_by_the_files_that_were_read(
     texts = sent(standin)
     assert "They looked at the lexer." in texts[0]
     assert BLOCK in texts
-    shown = (await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))).text
-    panel = shown.partition('data-panel="folded"')[2].partition('data-panel="hidden"')[0]
+    record = await Condensation.objects.aget()
+    address = reverse("condensation", args=[conversation.pk, record.pk])
+    panel = (await sync_to_async(browser.get)(address, {"panel": "folded"})).text
     assert "src/lexer.py" in panel
     assert f"1 file, {len(BLOCK)} characters" in panel
     assert "There is no grammar for this kind of file." in panel
-    record = await Condensation.objects.aget()
     await sync_to_async(undo.undo_condensation)(condensation=record)
     assert (await sync_to_async(seen)(conversation)).startswith(before.removesuffix("]"))
     await record.arefresh_from_db()

@@ -81,8 +81,8 @@ def test_a_missing_fact_is_put_back_with_one_click(
 ) -> None:
     """As a message that the model reads, once."""
     client.force_login(alice)
-    page = client.get(reverse("chat", args=[conversation.pk])).content.decode()
-    assert page.count("Restore: ") == 1
+    facts = client.get(reverse("condensation", args=[conversation.pk, attempt.pk]) + "?panel=facts")
+    assert facts.text.count("Restore: ") == 1
     address = reverse("put_back", args=[conversation.pk, attempt.pk])
     client.post(address, {"fact": "1"})
     newest = message_store.read_effective(conversation.pk)[-1]

@@ -12,7 +12,7 @@ from django.urls import reverse
 from chatapp.models import Conversation, Message, ModelCall, Turn, accounts
 from chatapp.storage import partial_replies
 from tests.chatapp.sockets import PATIENCE, Page, open_page
-from tests.chatapp.storage_faults import READ_ONLY, broken, execute, full_disk
+from tests.chatapp.storage_faults import READ_ONLY, WHY, broken, execute, full_disk
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
@@ -142,7 +142,7 @@ def test_what_cannot_be_saved_is_refused_in_words(
     finally:
         execute(READ_ONLY.format("OFF"))
     assert told.status_code == 422
-    assert "nothing changed. It may not write its database." in told.content.decode()
+    assert f"nothing changed. {WHY}" in told.text
     assert "could not save" in client.get(back.headers["Location"]).content.decode()
     conversation.refresh_from_db()
     assert conversation.title != "New"
