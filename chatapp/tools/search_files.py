@@ -32,8 +32,8 @@ MAX_SEARCHED_BYTES = 500 * 1024 * 1024
 # Lines shown before and after a match.
 CONTEXT = 1
 
-# Characters.
-MAX_PATTERN = 1_000
+# Characters of a pattern or a glob, and globs that one may stand for.
+MAX_PATTERN, MAX_GLOBS = 1_000, 100
 
 # One {a,b} of a glob, which stands for several.
 _ONE_OF = re.compile(r"\{([^{}]*)\}")
@@ -64,9 +64,10 @@ SPEC = ToolSpec(
 def run(workspace: Workspace, arguments: Arguments) -> str:
     """Return the matching lines under their files' names, with a line of context around each."""
     pattern, notes = _compile(arguments.pattern)
-    glob, globs = arguments.glob or "*", [arguments.glob or "*"]
-    if parts := _ONE_OF.search(glob):
-        globs = [glob[: parts.start()] + one + glob[parts.end() :] for one in parts[1].split(",")]
+    glob = arguments.glob or "*"
+    globs = [*itertools.islice(_spelled_out(glob[:MAX_PATTERN]), MAX_GLOBS + 1)]
+    if len(glob) > MAX_PATTERN or len(globs) > MAX_GLOBS:
+        raise ToolError("The argument 'glob' stands for too many others.")
     used = _Used()
     for entry in workspace.walk(arguments.path):
         if used.stopped:
@@ -82,6 +83,15 @@ def run(workspace: Workspace, arguments: Arguments) -> str:
     if used.stopped:
         notes.append(f"[Stopped after {used.stopped}. Narrow the pattern, the path or the glob.]")
     return "\n\n".join([*(used.found or ["No line matches."]), *notes])
+
+
+def _spelled_out(glob: str) -> Iterator[str]:
+    """Yield the plain globs that a glob stands for; its ``**/`` may be no folder at all."""
+    if parts := _ONE_OF.search(glob):
+        for one in parts[1].split(","):
+            yield from _spelled_out(glob[: parts.start()] + one + glob[parts.end() :])
+        return
+    yield from {glob, glob.replace("/**/", "/")}
 
 
 def _compile(pattern: str) -> tuple[_Pattern, list[str]]:

@@ -94,12 +94,15 @@ def _unescaped(lines: Lines) -> tuple[str, ...]:
 def apply_blocks(text: str, blocks: Sequence[Block]) -> str:
     """Return the text with every block replaced; raise ToolError that says which did not match."""
     lines = text.split("\n")
-    shift = 0
+    # The end of each place that was changed, and the lines that it grew by.
+    changes: list[tuple[int, int]] = []
     for number, block in enumerate(blocks, start=1):
-        near = block.near and block.near + shift
+        near = block.near
+        for end, grown in changes:
+            near = near + grown if near and near > end else near
         at, count, replacement = _place(lines, block, near, f"Block {number} of {len(blocks)}")
         lines[at : at + count] = replacement
-        shift += len(replacement) - count
+        changes.append((at + count, len(replacement) - count))
     return "\n".join(lines)
 
 
