@@ -18,7 +18,7 @@ import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
-from chatapp.tools.workspace import Workspace
+from chatapp.tools.workspace import SKIPPED, Workspace
 
 # One call's share of the context: matching lines, characters in all and of one line.
 MAX_MATCHES = 200
@@ -55,7 +55,8 @@ SPEC = ToolSpec(
     description=(
         "Find lines that match a regular expression in the text files of a folder and of the "
         "folders inside. Case matters; begin the pattern with (?i) if it should not. Look-around "
-        "and back-references are not supported."
+        "and back-references are not supported. Folders such as .git and node_modules are searched "
+        "only if they are named as path."
     ),
     tally=condense.plural("Searched once", "Searched {count} times"),
 )
@@ -76,8 +77,11 @@ def run(workspace: Workspace, arguments: Arguments) -> str:
         wanted = (
             fnmatchcase(path, glob) or fnmatchcase(name, glob.removeprefix("**/")) for glob in globs
         )
+        used.unread += entry.closed and name not in SKIPPED
         if entry.kind == "file" and any(wanted):
             _search(pattern, workspace, path, used)
+    if used.unread:
+        notes.append(f"[{used.unread:,} folders can't be read or lie too deep: not searched.]")
     if used.skipped:
         notes.append(f"[{used.skipped:,} files are no text or too large and were not searched.]")
     if used.stopped:
@@ -120,6 +124,7 @@ class _Used:
     text: int = 0
     files: int = 0
     skipped: int = 0
+    unread: int = 0
     bytes: int = 0
     started: float = field(default_factory=time.monotonic)
 

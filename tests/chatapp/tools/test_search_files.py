@@ -9,7 +9,7 @@ import pytest
 from chatapp.agent.errors import ToolError
 from chatapp.tools import search_files
 from chatapp.tools.search_files import MAX_FOUND_CHARS, MAX_MATCHES, Arguments
-from chatapp.tools.workspace import Workspace
+from chatapp.tools.workspace import MAX_FOLDER_DEPTH, Workspace
 from tests.growth import LARGE, LINEAR, SMALL, assert_cheap
 
 
@@ -88,6 +88,10 @@ def test_files_that_are_no_text_are_counted(root: Path) -> None:
         file.truncate(100 * 1024**3)
     found = run(root, "omega")
     assert "[3 files are no text or too large and were not searched.]" in found
+    (root / "node_modules").mkdir()
+    root.joinpath(*["deep"] * (MAX_FOLDER_DEPTH + 1)).mkdir(parents=True)
+    found = run(root, "omega")
+    assert "[1 folders can't be read or lie too deep: not searched.]" in found
 
 
 @pytest.mark.parametrize(
