@@ -256,9 +256,16 @@ def read_if_there(workspace: Workspace, path: str) -> TextFile | None:
     return None
 
 
+def _shown(text: str) -> list[str]:
+    """Return lines to show; an end that an editor may take for none is visible as an escape."""
+    split = zip(text.splitlines(), text.splitlines(keepends=True), strict=True)
+    ends = ((line, whole[len(line) :]) for line, whole in split)
+    return [line if end in {"", "\n", "\r\n"} else line + ascii(end)[1:-1] for line, end in ends]
+
+
 def show_difference(path: str, before: str | None, after: str) -> str:
     """Return the diff between two texts, "" if they are the same; None stands for no file."""
-    old, new = (before or "").splitlines(), after.splitlines()
+    old, new = _shown(before or ""), _shown(after)
     if before is not None and before == after:
         return ""
     if len(old) + len(new) > MAX_COMPARED_LINES:

@@ -130,6 +130,10 @@ def test_the_difference_is_shown_before(workspace: WritableWorkspace) -> None:
     assert new.splitlines()[0] == "--- /dev/null"
     long = write_file.preview(workspace, write_file.Arguments("c.txt", "x" * 999 + " rm -r ~\n"))
     assert long.splitlines()[-1] == f"+{'x' * 999}… [8 more characters in this line]"
+    (workspace.root / "a.py").write_text("# one\u2028two()\n")
+    odd = write_file.preview(workspace, write_file.Arguments("a.py", "# one\ntwo()\n"))
+    assert odd.splitlines()[-3:] == ["-# one\\u2028", "+# one", " two()"]
+    (workspace.root / "a.py").unlink()
     (workspace.root / "logo.png").write_bytes(b"\x89PNG\0")
     over = write_file.preview(workspace, write_file.Arguments("logo.png", "x\n"))
     assert over.splitlines()[-1] == "[This replaces a file that can't be shown.]"
