@@ -22,7 +22,7 @@ from chatapp.gateway.sessions import counted, find_conversation, find_end
 from chatapp.models import ApiToken, Turn
 from chatapp.models.database import reading
 from chatapp.providers import request_bytes
-from chatapp.providers.call_errors import ErrorEvent, said_in
+from chatapp.providers.call_errors import ErrorEvent, error_in, said_in
 from chatapp.providers.resilient_provider import scrub
 from chatapp.providers.sdk_provider import StreamedReply
 from chatapp.storage.partial_replies import WRITE_PAUSE, RetriedWrites, kept_draft, partial_replies
@@ -183,11 +183,13 @@ class Recording:
                 return
             whole = b"".join([part async for part in reads])
             if self.status in OK:
-                answer.take(request_bytes.decode(whole))
+                answer.take(value := request_bytes.decode(whole))
+                if error := error_in(value):
+                    raise ErrorEvent(error)
             else:
                 answer.error = ANSWERED_STATUS.format(status=self.status, said=_error_in(whole))
-        except ErrorEvent as error:
-            answer.error = str(error.body)[:LONGEST_ERROR]
+        except ErrorEvent as failed:
+            answer.error = (said_in(failed.body) or str(failed.body))[:LONGEST_ERROR]
         except ValueError:
             answer.error = ANSWER_UNREAD
         while not self.is_over:

@@ -60,7 +60,7 @@ class _Reply(StreamedReply):
             self._end(kind, response)
 
     def _end(self, kind: str, response: Json) -> None:
-        self.finished, self.stop_reason = True, _ENDS[kind]
+        self.finished, self.stop_reason = kind != "failed", _ENDS[kind]
         if output := listed(response.get("output")):
             self._items = dict(enumerate(output))
         used, items = read_usage(response.get("usage")), map(fields, self._items.values())

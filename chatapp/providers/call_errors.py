@@ -228,7 +228,7 @@ def error_in(said: object) -> object:
     choice = choices[0] if isinstance(choices, list) and choices else None
     choice = choice if isinstance(choice, dict) else {}
     inner, delta = choice.get("delta"), said.get("delta")
-    for place in (said, choice, inner):
+    for place in (said, choice, inner, said.get("response")):
         if isinstance(place, dict) and (why := place.get("error")):
             return said if why is True else why
     if isinstance(base, dict) and isinstance(code := base.get("status_code"), int) and code:

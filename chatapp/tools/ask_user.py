@@ -36,6 +36,8 @@ async def run(line: Line, arguments: Arguments) -> ToolOutcome:
     question = arguments.question.strip()
     if not question or len(question) > MAX_QUESTION:
         raise ToolError(f"A question has 1 to {MAX_QUESTION:,} characters.")
-    answers = [one.strip()[:MAX_ANSWER] for one in arguments.answers.splitlines()]
-    said = await line.ask(question, [*filter(None, answers)][:MAX_ANSWERS])
+    answers = [*filter(None, map(str.strip, arguments.answers.splitlines()))]
+    if len(answers) > MAX_ANSWERS or any(len(one) > MAX_ANSWER for one in answers):
+        raise ToolError(f"Suggest at most {MAX_ANSWERS} answers of {MAX_ANSWER} characters each.")
+    said = await line.ask(question, answers)
     return ToolOutcome(said, user_words=said)

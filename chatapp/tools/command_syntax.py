@@ -91,7 +91,7 @@ def commands_in(workspace: Workspace) -> Iterator[SlashCommand]:
         entries = [*workspace.walk(FOLDER, recursive=False)]
     except ToolError:
         return
-    sources = (one.path for one in entries if one.kind == "file" and one.size <= LONGEST_TEXT)
+    sources = (one.path for one in entries if one.kind == "file" and one.size <= 4 * LONGEST_TEXT)
     named = ((path.rpartition("/")[2].removesuffix(SUFFIX), path) for path in sources)
     known = [
         (name, path)
@@ -103,7 +103,7 @@ def commands_in(workspace: Workspace) -> Iterator[SlashCommand]:
             command = read_command(name, workspace.read_text(path))
         except ToolError:
             continue
-        if command.text:
+        if 0 < len(command.text) <= LONGEST_TEXT:
             yield command
 
 

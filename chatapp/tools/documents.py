@@ -192,7 +192,9 @@ def read_pdf(data: bytes) -> tuple[str, int]:
     if not any(text.strip() for text in (*texts, form)):
         raise Unreadable(noop("This PDF holds no text, only pictures of pages."), "empty")
     named = (f"[Page {number}]\n{text}" for number, text in enumerate(texts, start=1))
-    return "\n".join([*named, *filter(None, [form])])[:MAX_DOCUMENT_CHARS], len(pages)
+    rest = f"[Only the first {len(texts):,} of {len(pages):,} pages.]"
+    notes = [*filter(None, [form]), *([rest] if len(texts) < len(pages) else ())]
+    return "\n".join([*named, *notes])[:MAX_DOCUMENT_CHARS], len(pages)
 
 
 def _form_of(reader: Any) -> str:

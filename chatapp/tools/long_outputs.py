@@ -1,5 +1,6 @@
 """Long outputs: beginning and end for the model, and the whole to be read later."""
 
+import codecs
 import re
 from pathlib import Path
 from typing import NewType
@@ -14,6 +15,7 @@ HEAD, TAIL = 10_000, 20_000
 
 _NAME = re.compile(r"[0-9a-f]{16}")
 _KEPT = re.compile(r"can be read with read_output, name ([0-9a-f]{16})\.\]")
+_INSIDE = bytes(range(0x80, 0xC0))  # the bytes of a letter after its first one
 _CONTROLS = re.compile(
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00\x08\x0b\x0c\x0e-\x1f]"
 )
@@ -28,9 +30,11 @@ def cut_in_the_middle(output: Path) -> str:
             output.unlink()
             return plain(head) or "[No output.]"
         file.seek(size - TAIL)
-        tail = file.read(TAIL)
+        # A letter that is cut at either seam is left out with the middle.
+        tail = file.read(TAIL).lstrip(_INSIDE)
+    head = head[: codecs.utf_8_decode(head, "replace", False)[1]]
     note = (
-        f"[{size - HEAD - TAIL:,} bytes are left out here. All {size:,} can be read with "
+        f"[{size - len(head) - len(tail):,} bytes are left out here. All {size:,} can be read with "
         f"read_output, name {output.stem}.]"
     )
     return f"{plain(head)}\n{note}\n{plain(tail)}"

@@ -18,7 +18,7 @@ import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
-from chatapp.tools.workspace import Workspace
+from chatapp.tools.workspace import SKIPPED, Workspace
 
 # One call's share of the context: matching lines, characters in all and of one line.
 MAX_MATCHES = 200
@@ -32,8 +32,8 @@ MAX_SEARCHED_BYTES = 500 * 1024 * 1024
 # Lines shown before and after a match.
 CONTEXT = 1
 
-# Characters.
-MAX_PATTERN = 1_000
+# Characters of a pattern or a glob, and globs that one may stand for.
+MAX_PATTERN, MAX_GLOBS = 1_000, 100
 
 # One {a,b} of a glob, which stands for several.
 _ONE_OF = re.compile(r"\{([^{}]*)\}")
@@ -55,7 +55,8 @@ SPEC = ToolSpec(
     description=(
         "Find lines that match a regular expression in the text files of a folder and of the "
         "folders inside. Case matters; begin the pattern with (?i) if it should not. Look-around "
-        "and back-references are not supported."
+        "and back-references are not supported. Folders such as .git and node_modules are searched "
+        "only if they are named as path."
     ),
     tally=condense.plural("Searched once", "Searched {count} times"),
 )
@@ -64,9 +65,10 @@ SPEC = ToolSpec(
 def run(workspace: Workspace, arguments: Arguments) -> str:
     """Return the matching lines under their files' names, with a line of context around each."""
     pattern, notes = _compile(arguments.pattern)
-    glob, globs = arguments.glob or "*", [arguments.glob or "*"]
-    if parts := _ONE_OF.search(glob):
-        globs = [glob[: parts.start()] + one + glob[parts.end() :] for one in parts[1].split(",")]
+    glob = arguments.glob or "*"
+    globs = [*itertools.islice(_spelled_out(glob[:MAX_PATTERN]), MAX_GLOBS + 1)]
+    if len(glob) > MAX_PATTERN or len(globs) > MAX_GLOBS:
+        raise ToolError("The argument 'glob' stands for too many others.")
     used = _Used()
     for entry in workspace.walk(arguments.path):
         if used.stopped:
@@ -75,13 +77,25 @@ def run(workspace: Workspace, arguments: Arguments) -> str:
         wanted = (
             fnmatchcase(path, glob) or fnmatchcase(name, glob.removeprefix("**/")) for glob in globs
         )
+        used.unread += entry.closed and name not in SKIPPED
         if entry.kind == "file" and any(wanted):
             _search(pattern, workspace, path, used)
+    if used.unread:
+        notes.append(f"[{used.unread:,} folders can't be read or lie too deep: not searched.]")
     if used.skipped:
         notes.append(f"[{used.skipped:,} files are no text or too large and were not searched.]")
     if used.stopped:
         notes.append(f"[Stopped after {used.stopped}. Narrow the pattern, the path or the glob.]")
     return "\n\n".join([*(used.found or ["No line matches."]), *notes])
+
+
+def _spelled_out(glob: str) -> Iterator[str]:
+    """Yield the plain globs that a glob stands for; its ``**/`` may be no folder at all."""
+    if parts := _ONE_OF.search(glob):
+        for one in parts[1].split(","):
+            yield from _spelled_out(glob[: parts.start()] + one + glob[parts.end() :])
+        return
+    yield from {glob, glob.replace("/**/", "/")}
 
 
 def _compile(pattern: str) -> tuple[_Pattern, list[str]]:
@@ -110,6 +124,7 @@ class _Used:
     text: int = 0
     files: int = 0
     skipped: int = 0
+    unread: int = 0
     bytes: int = 0
     started: float = field(default_factory=time.monotonic)
 

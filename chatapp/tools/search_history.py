@@ -80,6 +80,8 @@ async def run(history: HiddenMessages, arguments: Arguments) -> str:
         days = Days._make(map(date.fromisoformat, bounds))
     except ValueError:
         raise ToolError("A day is written as 2026-05-03.") from None
+    if days.first > days.last:
+        raise ToolError("The argument 'since' must not be after 'until'.")
     found = await history.search(words, MAX_FOUND if words else MAX_LISTED, days)
     if not found:
         return "No hidden message has these words. Try others that it might use, or other days."

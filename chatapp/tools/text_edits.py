@@ -94,12 +94,15 @@ def _unescaped(lines: Lines) -> tuple[str, ...]:
 def apply_blocks(text: str, blocks: Sequence[Block]) -> str:
     """Return the text with every block replaced; raise ToolError that says which did not match."""
     lines = text.split("\n")
-    shift = 0
+    # The end of each place that was changed, and the lines that it grew by.
+    changes: list[tuple[int, int]] = []
     for number, block in enumerate(blocks, start=1):
-        near = block.near and block.near + shift
+        near = block.near
+        for end, grown in changes:
+            near = near + grown if near and near > end else near
         at, count, replacement = _place(lines, block, near, f"Block {number} of {len(blocks)}")
         lines[at : at + count] = replacement
-        shift += len(replacement) - count
+        changes.append((at + count, len(replacement) - count))
     return "\n".join(lines)
 
 
@@ -253,9 +256,16 @@ def read_if_there(workspace: Workspace, path: str) -> TextFile | None:
     return None
 
 
+def _shown(text: str) -> list[str]:
+    """Return lines to show; an end that an editor may take for none is visible as an escape."""
+    split = zip(text.splitlines(), text.splitlines(keepends=True), strict=True)
+    ends = ((line, whole[len(line) :]) for line, whole in split)
+    return [line if end in {"", "\n", "\r\n"} else line + ascii(end)[1:-1] for line, end in ends]
+
+
 def show_difference(path: str, before: str | None, after: str) -> str:
     """Return the diff between two texts, "" if they are the same; None stands for no file."""
-    old, new = (before or "").splitlines(), after.splitlines()
+    old, new = _shown(before or ""), _shown(after)
     if before is not None and before == after:
         return ""
     if len(old) + len(new) > MAX_COMPARED_LINES:

@@ -32,7 +32,9 @@ def preview(workspace: WritableWorkspace, arguments: Arguments) -> str:
     """Return the change as a unified diff."""
     workspace.check(arguments.path)
     before = read_if_there(workspace, arguments.path)
-    return show_difference(arguments.path, before.text if before else None, arguments.content)
+    shown = show_difference(arguments.path, before.text if before else None, arguments.content)
+    replaces = before is None and workspace.holds(arguments.path)
+    return f"{shown}\n[This replaces a file that can't be shown.]" if replaces else shown
 
 
 def run(workspace: WritableWorkspace, arguments: Arguments) -> str:
@@ -40,5 +42,5 @@ def run(workspace: WritableWorkspace, arguments: Arguments) -> str:
     before = read_if_there(workspace, arguments.path)
     data = (before or TextFile("")).encode(arguments.content)
     replaced = workspace.write_bytes(arguments.path, data)
-    lines = len(arguments.content.splitlines())
+    lines = len(arguments.content.removesuffix("\n").split("\n")) if arguments.content else 0
     return f"{'Replaced' if replaced else 'Made'} the file; it has {lines:,} lines."

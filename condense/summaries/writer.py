@@ -274,7 +274,9 @@ class Writer:
         """
         first, *rest = split_history(shown, limit, self._flatten, self.kit.counter)
         beyond = rest[: 1 - MOST_PARTS]
-        parts, left_out = [first, *rest[len(beyond) :]], sum(map(len, beyond))
+        # A long message is in several pieces.
+        left_out = len({message.id for part in beyond for message in part})
+        parts = [first, *rest[len(beyond) :]]
         count = len(parts)
         notes = [IN_PARTS.format(count=count)]
         asking = [

@@ -119,6 +119,17 @@ async def test_an_answer_that_is_named_as_the_one_before_is_continued(
     ]
 
 
+async def test_an_answer_that_fails_is_on_record_as_failed(upstream: RawServer, token: str) -> None:
+    """In the words of the provider, streamed or not."""
+    failed = {"id": "resp_1", "object": "response", "status": "failed", "output": []}
+    failed |= {"error": {"code": "server_error", "message": "The model broke."}}
+    for answer in (whole(failed), events({"type": "response.failed", "response": failed})):
+        upstream.script.append(answer)
+        await visit("/v1/responses", token, body_of(model="gpt-6.1-sol", input="Say all."))
+        call = await ModelCall.objects.alatest("pk")
+        assert (call.status, call.error) == ("failed", "The model broke.")
+
+
 def events(*told: dict[str, Any]) -> Script:
     """Return an answer of these events."""
     named = [(f"event: {one['type']}\n" if "type" in one else "", one) for one in told]

@@ -105,6 +105,10 @@ def test_the_line_number_chooses_among_several_places() -> None:
         change(text, "x", "y")
     first, second = patch("a", "a\na2\na3", 1), patch("x", "y", 4)
     assert apply_blocks(text, read_blocks(f"{first}\n{second}")) == "a\na2\na3\nx\nb\ny\nc\n"
+    # Also where a block before it changed lines further down.
+    assert apply_blocks(text, read_blocks(f"{patch('c', 'c\nd', 5)}\n{patch('', 'new', 2)}")) == (
+        "a\nnew\nx\nb\nx\nc\nd\n"
+    )
 
 
 def test_lines_are_inserted_before_a_line() -> None:

@@ -9,7 +9,7 @@ import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolOutcome
 from chatapp.tools import WorkspaceToolbox
-from chatapp.tools.documents import EDGE, MAX_IMAGE, read_pdf
+from chatapp.tools.documents import EDGE, MAX_IMAGE, MAX_PAGES, read_pdf
 from tests.chatapp.pictures import make_png
 from tests.chatapp.tools.pdf_files import make_pdf
 
@@ -54,6 +54,15 @@ async def test_a_pdf_is_read_page_by_page(folder: Path) -> None:
     outcome = await WorkspaceToolbox(folder).run("read_file", {"path": "a.pdf"})
     words = ("1\t[Page 1]", "2\tHello there", "3\t[Page 2]", "4\tSecond page")
     assert outcome == ToolOutcome("\n".join(f"     {line}" for line in words))
+
+
+@pytest.mark.rare
+def test_the_pages_of_a_pdf_that_are_not_read_are_named() -> None:
+    """Nobody takes the first pages for all."""
+    pytest.importorskip("pypdf")
+    text, pages = read_pdf(make_pdf(*["x"] * (MAX_PAGES + 1)))
+    assert pages == MAX_PAGES + 1
+    assert text.endswith("[Page 500]\nx\n[Only the first 500 of 501 pages.]")
 
 
 def test_a_pdf_without_text_is_refused_in_words() -> None:

@@ -15,7 +15,7 @@ import pytest
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import Line, ToolOutcome
 from chatapp.tools import WorkspaceToolbox, read_output, shell
-from chatapp.tools.long_outputs import HEAD, TAIL, Outputs, find_output
+from chatapp.tools.long_outputs import HEAD, TAIL, Outputs, cut_in_the_middle, find_output
 from chatapp.tools.shell import MAX_ALL, MAX_KEPT, MAX_OUTPUTS, Shell, make_room
 from tests.chatapp.tools.conftest import Watching
 
@@ -168,6 +168,11 @@ def test_no_letter_is_lost_between_two_parts_of_an_output(outputs: Path) -> None
     start = int(first.rpartition("start=")[2].removesuffix(".]"))
     rest = read_output.run(Outputs(outputs), read_output.Arguments("a" * 16, start))
     assert first.partition("\n")[0] + rest == said
+    cut = cut_in_the_middle(outputs / f"{'a' * 16}.txt")
+    head, note, tail = cut.split("\n")
+    assert {*head, *tail} == {"日"}
+    left = int(note.removeprefix("[").partition(" bytes")[0].replace(",", ""))
+    assert left == len(said.encode()) - len((head + tail).encode())
 
 
 def test_no_name_of_an_output_leads_elsewhere(outputs: Path) -> None:

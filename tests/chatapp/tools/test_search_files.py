@@ -9,7 +9,7 @@ import pytest
 from chatapp.agent.errors import ToolError
 from chatapp.tools import search_files
 from chatapp.tools.search_files import MAX_FOUND_CHARS, MAX_MATCHES, Arguments
-from chatapp.tools.workspace import Workspace
+from chatapp.tools.workspace import MAX_FOLDER_DEPTH, Workspace
 from tests.growth import LARGE, LINEAR, SMALL, assert_cheap
 
 
@@ -72,6 +72,8 @@ def test_a_glob_chooses_the_files(root: Path) -> None:
         ("src/*", ["src/a.py", "src/deep/b.ts"]),
         ("*.{py,ts}", ["src/a.py", "src/deep/b.ts"]),
         ("**/*.md", ["c.md"]),
+        ("src/**/*.py", ["src/a.py"]),
+        ("{src,lib}/**/*.{py,ts}", ["src/a.py", "src/deep/b.ts"]),
         ("[", []),
     ):
         found = run(root, "(?i)alpha", glob=glob)
@@ -86,6 +88,10 @@ def test_files_that_are_no_text_are_counted(root: Path) -> None:
         file.truncate(100 * 1024**3)
     found = run(root, "omega")
     assert "[3 files are no text or too large and were not searched.]" in found
+    (root / "node_modules").mkdir()
+    root.joinpath(*["deep"] * (MAX_FOLDER_DEPTH + 1)).mkdir(parents=True)
+    found = run(root, "omega")
+    assert "[1 folders can't be read or lie too deep: not searched.]" in found
 
 
 @pytest.mark.parametrize(
@@ -110,9 +116,12 @@ def test_no_pattern_can_hang_the_search(folder: Path, pattern: str) -> None:
 def test_no_glob_can_hang_the_search(folder: Path) -> None:
     """Names may be long as well."""
     (folder / ("a" * 250)).write_text("x")
-    for glob in ("*a" * 100 + "b", "{a,b}" * 40, "{" * 1000, "[!" * 500):
+    for glob in ("*a" * 100 + "b", "{a,b}" * 6, "{" * 1000, "[!" * 500):
         work = partial(run, folder, "x", glob=glob)
         assert_cheap(work, lambda: run(folder, "x", glob="*"), 100, glob)
+    for glob in ("{a,b}" * 40, "*" * 1_001):
+        with pytest.raises(ToolError, match="'glob' stands for too many others"):
+            run(folder, "x", glob=glob)
 
 
 def test_an_empty_or_endless_pattern_is_refused(folder: Path) -> None:

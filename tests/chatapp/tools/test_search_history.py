@@ -44,6 +44,8 @@ async def test_what_is_no_day_or_too_long_is_refused() -> None:
     """With the form of a day; what is not found is no error."""
     with pytest.raises(ToolError, match="2026-05-03"):
         await run(AskedHistory(), Arguments("colour", "yesterday"))
+    with pytest.raises(ToolError, match="'since' must not be after 'until'"):
+        await run(AskedHistory(), Arguments("colour", "2026-05-04", "2026-05-03"))
     with pytest.raises(ToolError, match="500"):
         await run(AskedHistory(), Arguments("c" * 501))
     assert "other" in await run(AskedHistory(), Arguments("taste"))

@@ -32,6 +32,14 @@ def test_a_tool_is_there_where_it_may_run_and_has_what_it_asks_for(folder: Path)
     assert {spec.default_policy for spec in box.specs} == {ToolPolicy.ALLOW}
 
 
+async def test_suggested_answers_are_not_cut(folder: Path) -> None:
+    """A person would choose half a sentence, or miss one: the model is told to suggest less."""
+    box = WorkspaceToolbox(folder, offers={Line: lambda line: line})
+    for answers in ("x" * 201, "\n".join("1234567")):
+        told = await box.run("ask_user", {"question": "Which?", "answers": answers})
+        assert told == ToolOutcome("Suggest at most 6 answers of 200 characters each.", True)
+
+
 def test_the_model_is_told_what_each_argument_is(toolbox: WorkspaceToolbox) -> None:
     """The schema is what the check goes by."""
     spec = TOOL_SPECS["read_file"].to_api()

@@ -35,7 +35,9 @@ def everything(root: Path) -> dict[str, bytes]:
 def test_files_are_made_with_their_folders_and_replaced(workspace: WritableWorkspace) -> None:
     """The result says which; a script stays one that can be run, and keeps its line ends."""
     assert write(workspace, "new/folder/b.txt") == "Made the file; it has 1 lines."
-    assert write(workspace, "a.txt", "1\n2\n") == "Replaced the file; it has 2 lines."
+    assert write(workspace, "a.txt", "1\u2028\f\n2\n") == "Replaced the file; it has 2 lines."
+    assert write(workspace, "a.txt", "") == "Replaced the file; it has 0 lines."
+    write(workspace, "a.txt", "1\n2\n")
     assert everything(workspace.root) == {"a.txt": b"1\n2\n", "new/folder/b.txt": b"new\n"}
     script = workspace.root / "run.sh"
     script.write_bytes(b"a\r\nb\r\n")
@@ -128,4 +130,12 @@ def test_the_difference_is_shown_before(workspace: WritableWorkspace) -> None:
     assert new.splitlines()[0] == "--- /dev/null"
     long = write_file.preview(workspace, write_file.Arguments("c.txt", "x" * 999 + " rm -r ~\n"))
     assert long.splitlines()[-1] == f"+{'x' * 999}… [8 more characters in this line]"
+    (workspace.root / "a.py").write_text("# one\u2028two()\n")
+    odd = write_file.preview(workspace, write_file.Arguments("a.py", "# one\ntwo()\n"))
+    assert odd.splitlines()[-3:] == ["-# one\\u2028", "+# one", " two()"]
+    (workspace.root / "a.py").unlink()
+    (workspace.root / "logo.png").write_bytes(b"\x89PNG\0")
+    over = write_file.preview(workspace, write_file.Arguments("logo.png", "x\n"))
+    assert over.splitlines()[-1] == "[This replaces a file that can't be shown.]"
+    (workspace.root / "logo.png").unlink()
     assert everything(workspace.root) == {"a.txt": b"one\n"}

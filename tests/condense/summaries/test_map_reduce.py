@@ -119,6 +119,14 @@ async def test_a_history_of_any_length_takes_a_bounded_number_of_calls(count: in
     assert (bool(said), asked.find(gap) > asked.find("S")) == (bool(left), bool(left))
 
 
+async def test_a_long_message_that_is_left_out_counts_once() -> None:
+    """It is in as many parts as it needs, and is one message."""
+    model = RepeatingSummarizer("S")
+    long = condense.Message("assistant", "word " * 50 * WINDOW)
+    made = await summarise(model, [user("go"), long, *chat(2)])
+    assert any(": 1 messages after its first part" in note for note in made.notes)
+
+
 async def test_usage_cost_and_analyses_of_all_calls_are_on_record() -> None:
     """As sums; the first failure ends it, and at most the calls that ran beside it are paid."""
     paid = condense.UsageChunk(condense.Usage(input=5, output=1), Decimal("0.1"))

@@ -91,7 +91,11 @@ def test_a_workspace_keeps_commands_in_files(workspace: Workspace) -> None:
     (workspace.root / FOLDER / "binary.md").write_bytes(b"\0\xff")
     (workspace.root / FOLDER / "folder.md").mkdir()
     (workspace.root / FOLDER / "linked.md").symlink_to(workspace.root.parent / "secret.txt")
-    assert [*commands_in(workspace)] == [SlashCommand("review", "Review it.")]
+    # Letters count, not bytes.
+    put(workspace, "zh.md", "评" * LONGEST_TEXT)
+    put(workspace, "zhh.md", "评" * (LONGEST_TEXT + 1))
+    found = [SlashCommand("review", "Review it."), SlashCommand("zh", "评" * LONGEST_TEXT)]
+    assert [*commands_in(workspace)] == found
 
 
 def test_a_workspace_has_no_more_commands_than_can_be_shown(workspace: Workspace) -> None:
