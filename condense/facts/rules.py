@@ -29,20 +29,22 @@ def language_spoken(messages: Sequence[Message]) -> str:
     return language_in(messages) or ("en" if users and all(map(str.isascii, users)) else "")
 
 
-def rules_in(text: str, language: str) -> Iterator[str]:
-    """Yield the sentences that are rules by the words of the text's language.
+@lru_cache(2_000)  # the same messages are read in each round
+def rules_in(text: str, language: str) -> tuple[str, ...]:
+    """Return the sentences that are rules by the words of the text's language.
 
     ``language`` is assumed of short texts. A clause of a question may be a rule, too.
     """
-    found = [*own_sentences(text)]
+    found, rules = [*own_sentences(text)], list[str]()
     language = language and (language_of("\n".join([one for one, _ in found])) or language)
     for said, one in found:
         own = language_of(one) if language and not one.isascii() else ""
         if is_rule(one, language) or is_rule(one, own):
-            yield said
+            rules.append(said)
         elif part := _part_with_rule(one, language):
             at = one.index(part)
-            yield said[at : at + len(part)]
+            rules.append(said[at : at + len(part)])
+    return tuple(rules)
 
 
 def _is_own(sentence: str) -> bool:
