@@ -68,7 +68,7 @@ def continue_here(*, conversation: Conversation) -> None:
 
 def rename_conversation(*, conversation: Conversation, title: str) -> None:
     """Give the conversation a title; a blank one is refused."""
-    if not (title := _one_line(title)):
+    if is_blank(title := _one_line(title)):
         raise Refused(_("A title needs at least one character."))
     Conversation.objects.filter(pk=conversation.pk).update(title=title)
 
@@ -184,23 +184,32 @@ def move_conversation(
         if named.strip():
             lock(Conversation, conversation.pk)
             lock(User, conversation.owner_id)
-            name, folders = _folder_name(named), conversation.owner.folders
-            folder = folders.filter(name__iexact=name).first() or folders.create(name=name)
+            name, owner = _folder_name(named), conversation.owner
+            folder = _folder_named(owner, name) or owner.folders.create(name=name)
         Conversation.objects.filter(pk=conversation.pk).update(folder=folder)
 
 
 def rename_folder(*, folder: Folder, name: str) -> None:
     """Give a folder another name, which no other one has."""
+    name = _folder_name(name)
     try:
         with transaction.atomic():
-            Folder.objects.filter(pk=folder.pk).update(name=_folder_name(name))
+            if _folder_named(folder.owner, name) not in {None, folder}:
+                raise IntegrityError
+            Folder.objects.filter(pk=folder.pk).update(name=name)
     except IntegrityError as error:
         raise Refused(_("You already have a folder with this name.")) from error
 
 
+def _folder_named(owner: User, name: str) -> Folder | None:
+    # SQLite knows the capitals of ASCII only.
+    folders = {one.name.casefold(): one for one in owner.folders.all()}
+    return folders.get(name.casefold())
+
+
 def _folder_name(name: str) -> str:
     name = " ".join(name.split())
-    if not name:
+    if is_blank(name):
         raise Refused(_("A folder needs a name."))
     if len(name) > LONGEST_FOLDER_NAME:
         raise Refused(_("A folder name can have up to 60 characters."))

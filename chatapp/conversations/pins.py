@@ -28,9 +28,7 @@ TEXT_TOO_LARGE = noop(
     "take {most:,}: {percent:.0%} of the window of {window:,}."
 )
 
-# Characters of a rule, and of a selected passage.
-LONGEST_RULE = 20_000
-LONGEST_SELECTION = 100_000
+LONGEST_RULE = 20_000  # characters
 
 
 def find_passage(texts: Iterable[str], selected: str) -> str:
@@ -48,10 +46,13 @@ def find_passage(texts: Iterable[str], selected: str) -> str:
         at = "".join(text[place] for place in places).find(wanted) if wanted else -1
         if at >= 0:
             begin, end = places[at], places[at + len(wanted) - 1] + 1
-            # A selected sign after the last letter, such as a full stop, is kept.
-            sign = selected[-1]
-            ends = not sign.isalnum() and text[end : end + 1] == sign
-            return text[begin : end + ends]
+            # Selected signs after the last letter, such as its accents and a full stop, are kept.
+            last = max(place for place, sign in enumerate(selected) if sign.isalnum())
+            for sign in selected[last + 1 :]:
+                if text[end : end + 1] != sign:
+                    break
+                end += 1
+            return text[begin:end]
     return ""
 
 
@@ -112,7 +113,7 @@ def pin_selection(*, conversation: Conversation, seq: int, selected: str) -> Non
         message = _find_pin(own, seq)
         blocks = message_store.to_engine(message).lasting.blocks
         texts = (block.text for block in blocks if isinstance(block, condense.TextBlock))
-        passage = find_passage(texts, selected[:LONGEST_SELECTION])
+        passage = find_passage(texts, selected)
         if not passage:
             raise Refused(_("This can't be found in the message's text. Select whole words."))
         _append(own, quote_block(passage, message.role, seq))

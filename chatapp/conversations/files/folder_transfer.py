@@ -22,6 +22,7 @@ from django.conf import settings
 
 from chatapp.agent.errors import ToolError
 from chatapp.models.errors import Refused
+from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
 from chatapp.tools.workspace import MAX_FILE, FolderEntry, Workspace, WritableWorkspace
 
@@ -169,24 +170,33 @@ def _from_tar(file: IO[bytes], total: _Total) -> Iterator[tuple[str, bytes]]:
             bounded.left = _MAX_HEADERS
 
 
-def list_files(workspace: Workspace) -> Iterator[FolderEntry]:
-    """Yield the files among the first ``MAX_LISTED`` entries of a workspace."""
+def list_files(workspace: Workspace) -> tuple[list[FolderEntry], bool]:
+    """Return the files among the first ``MAX_LISTED`` entries, and True if there are more."""
+    found = list[FolderEntry]()
     with suppress(ToolError):
-        for entry in islice(workspace.walk("."), MAX_LISTED):
-            if entry.kind == "file":
-                yield entry
+        found += islice(workspace.walk("."), MAX_LISTED + 1)
+    return [one for one in found[:MAX_LISTED] if one.kind == "file"], len(found) > MAX_LISTED
 
 
 def pack_workspace(folder: Path) -> bytes:
-    """Return the files of a workspace as a zip; refused if they are too large."""
+    """Return the files of a workspace as a zip, and the reason in place of an unreadable file.
+
+    Refused if they are too large or too many.
+    """
     workspace, packed, size = Workspace(folder), io.BytesIO(), 0
+    files, more = list_files(workspace)
+    if more:
+        raise too_much()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for entry in list_files(workspace):
-            size += entry.size
+        for entry in files:
+            try:
+                name, data = entry.path, workspace.read_bytes(entry.path)
+            except ToolError as error:
+                name, data = f"{entry.path}.left-out.txt", in_words(str(error)).encode()
+            size += len(data)
             if size > MAX_TRANSFER_BYTES:
                 raise Refused(
                     _("The files are too large for one download. Download them one by one.")
                 )
-            with suppress(ToolError):
-                archive.writestr(entry.path, workspace.read_bytes(entry.path))
+            archive.writestr(name, data)
     return packed.getvalue()

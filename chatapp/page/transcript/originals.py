@@ -223,13 +223,17 @@ def _sentences(text: str) -> list[str]:
 
 
 def changes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the differences between lines, with the lines around; a long line is cut."""
+    """Yield the differences between lines, with the lines around; a long line is cut with "…"."""
+
+    def cut(line: str) -> str:
+        return line if len(line) <= MAX_SENTENCE else f"{line[:MAX_SENTENCE]}…"
+
     matcher = difflib.SequenceMatcher(None, old, new)
     for number, group in enumerate(matcher.get_grouped_opcodes(AROUND)):
         if number:
             yield "place", "…"
         for tag, first, last, start, end in group:
             kind = "same" if tag == "equal" else "removed"
-            yield from ((kind, line[:MAX_SENTENCE]) for line in old[first:last])
+            yield from ((kind, cut(line)) for line in old[first:last])
             if tag != "equal":
-                yield from (("added", line[:MAX_SENTENCE]) for line in new[start:end])
+                yield from (("added", cut(line)) for line in new[start:end])

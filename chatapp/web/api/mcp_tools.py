@@ -57,7 +57,7 @@ class Search(Tool):
         for chat in dict.fromkeys([*own.filter(pk__in=named), *own[:CHATS]]):
             async_to_sync(embed_question)(chat.pk, words)
             for one in StoredRecall(chat.pk, chat.last_seq)(words, PASSAGES):
-                said = {"by": one.speaker, "on": one.said_on, "text": one.text[:PASSAGE]}
+                said = {"by": one.speaker, "on": one.said_on, "text": _cut(one.text, PASSAGE)}
                 found.append({"fit": round(one.fit, 2), **_place(chat, one.seq, **said)})
         return self.page("found", sorted(found, key=lambda one: -one["fit"]))
 
@@ -97,8 +97,12 @@ class WhatWasFolded(Tool):
 def _fold(row: Message) -> dict[str, Any]:
     facts = {name: getattr(row.condensation, name) for name in FACTS}
     state = "undone" if row.undone else "rewound" if row.rewind_parent else "in force"
-    said = {"hidden": (row.hides or [])[:RUNS], "text": _read(row)[0][:SUMMARY]}
+    said = {"hidden": (row.hides or [])[:RUNS], "text": _cut(_read(row)[0], SUMMARY)}
     return _place(row.conversation, row.seq, state=state, **facts, **said)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _own(owner: User, conversation: str) -> QuerySet[Conversation]:

@@ -114,14 +114,13 @@ def served(block: condense.Block | None) -> HttpResponse:
 def show_files(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """List the files, or add uploaded ones."""
     if request.method == "GET":
-        files, status = list[FolderEntry](), 200
+        files, more, status = list[FolderEntry](), False, 200
         try:
-            files += folder_transfer.list_files(Workspace(workspace_of(conversation)))
+            files, more = folder_transfer.list_files(Workspace(workspace_of(conversation)))
         except errors.Refused as reason:
             # It may be the page that the user would be sent back to.
             messages.error(request, in_words(str(reason)))
             status = REFUSED_STATUS
-        more = len(files) >= folder_transfer.MAX_LISTED
         context = {"conversation": conversation, "files": files, "more": more}
         return render(request, "chat/files.html", context, status=status)
     # Nothing else works in the workspace meanwhile.

@@ -31,8 +31,6 @@ CONVERSATIONS_PER_PAGE = 40
 # A list that is fetched anew has as many as were shown, up to this.
 MOST_SHOWN = 1_000
 ARCHIVE = "archive"
-# A user should see all pinned ones at a glance.
-MOST_PINNED = 100
 # In the palette, matches in titles and in messages.
 MOST_OFFERED = 8
 _WEEK = 7  # days
@@ -101,8 +99,8 @@ def search_conversations(
     listed = list_conversations(request, text=text)
     if not text.strip():
         own = Conversation.objects.owned_by(request.user).present()
-        pinned = own.with_waiting().pinned().order_by("pinned_at").defer("system_prompt")
-        shown = list(pinned[:MOST_PINNED])
+        # All of them: they are in no other list.
+        shown = [*own.with_waiting().pinned().order_by("pinned_at").defer("system_prompt")]
         loose = Q(conversations__deleted_at=None, conversations__archived_at=None)
         folders = Folder.objects.owned_by(request.user)
         return listed | {

@@ -228,6 +228,20 @@ def test_a_passage_is_pinned_as_it_was_written(
     assert find_broken(conversation.pk, message_store.read_effective(conversation.pk)) == ""
 
 
+def test_a_passage_is_pinned_whole_however_long_and_with_its_last_accents(
+    conversation: Conversation, say: Say
+) -> None:
+    """A Thai vowel and a tone are no letters; no end of a passage is left out unsaid."""
+    Profile.objects.update(context_window=1_000_000)
+    say("assistant", "**กฎ** คือที่ so?! " + "word " * 25_000 + "end.")
+    passages = [(f"กฎ {end}", f"กฎ** {end}") for end in ("คือที่", "คือที่ so?!")]
+    for selected, kept in [*passages, ("word " * 25_000 + "end.",) * 2]:
+        pin_selection(conversation=conversation, seq=1, selected=selected)
+        assert seen(conversation)[-1] == (
+            f'<pinned_quote from="assistant">\n{kept}\n</pinned_quote>'
+        )
+
+
 @pytest.mark.parametrize("selected", ["port 8081", "", "\u2014", "8080 " * 99])
 def test_what_the_message_does_not_say_is_no_passage_of_it(
     conversation: Conversation, say: Say, selected: str

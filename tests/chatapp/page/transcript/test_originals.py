@@ -172,6 +172,18 @@ def test_long_summaries_are_cut_before_they_are_compared(
     assert len(descent.lines) <= 2 * originals.MAX_SENTENCES
 
 
+def test_a_sentence_that_is_cut_in_a_difference_says_so(
+    conversation: Conversation, say: Say
+) -> None:
+    """Two that differ behind the cut would be the same otherwise."""
+    for words in ("x" * originals.MAX_SENTENCE, "x" * originals.MAX_SENTENCE + " more."):
+        say("user", "Go on")
+        made = condensed(conversation, words)
+    assert [line for _kind, line in originals.read_descent(made).lines] == [
+        "x" * originals.MAX_SENTENCE, "x" * originals.MAX_SENTENCE + "…"
+    ]  # fmt: skip
+
+
 def test_what_models_write_is_text(conversation: Conversation, say: Say, browser: Client) -> None:
     """In originals, facts, summaries, what differs between them, refusals and words kept."""
     say("user", f"Never do {HOSTILE}")

@@ -26,7 +26,7 @@ from chatapp.models import (
     hidden_messages,
 )
 from chatapp.web.api.mcp_server import INSTRUCTIONS
-from chatapp.web.api.mcp_tools import NOTE, PART
+from chatapp.web.api.mcp_tools import NOTE, PART, SUMMARY
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.chatapp.web.api.programs import bearer
 from tests.records import append_many, record_for
@@ -133,6 +133,20 @@ def test_what_was_hidden_is_found_read_and_explained(caller: Caller, folded: Con
         assert (fold["tokens_before"], fold["trigger"]) == (100, "manual")
     hidden_messages.undo_reduction(Message.objects.get(seq=4))
     assert caller.call("what_was_folded")["folds"][0]["state"] == "undone"
+
+
+def test_a_summary_that_is_cut_says_so_and_can_be_read_whole(
+    caller: Caller, conversation: Conversation, say: Say
+) -> None:
+    """By the number of the message that it is."""
+    say("user", SAID)
+    record_for(conversation, summarise(conversation))
+    content = [{"type": "text", "text": "word " * SUMMARY + "end."}]
+    Message.objects.filter(condense_id__isnull=False).update(content=content)
+    (fold,) = caller.call("what_was_folded")["folds"]
+    assert fold["text"].endswith("word …")
+    place = {"conversation": str(conversation.pk), "message": fold["message"]}
+    assert caller.call("read_message", **place)["text"].endswith("end.")
 
 
 def test_nothing_of_anothers_and_nothing_that_is_gone_is_found(

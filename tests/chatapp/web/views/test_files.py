@@ -84,6 +84,31 @@ def test_files_are_taken_out_as_they_are(
     assert outside.status_code == 422
 
 
+def test_a_download_of_all_files_says_what_it_lacks(
+    conversation: Conversation,
+    browser: Client,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A file that can't be read has its reason in its place; more than are listed are refused."""
+    base = f"/c/{conversation.pk}/files/"
+    (folder / "src").mkdir()
+    (folder / "src" / "a.py").write_text("a")
+    with (folder / "film.mp4").open("wb") as film:
+        film.truncate(250 << 20)
+    with zipfile.ZipFile(io.BytesIO(browser.get(f"{base}all/").content)) as archive:
+        assert archive.namelist() == ["film.mp4.left-out.txt", "src/a.py"]
+        assert b"are not read" in archive.read("film.mp4.left-out.txt")
+    hint = "Only the first files are listed."
+    assert hint not in browser.get(base).text
+    # A folder counts as well.
+    monkeypatch.setattr(module, "MAX_LISTED", 2)
+    assert hint in browser.get(base).text
+    assert browser.get(f"{base}all/", headers=HTMX).status_code == 422
+    monkeypatch.setattr(module, "MAX_LISTED", 3)
+    assert hint not in browser.get(base).text
+
+
 def test_what_the_server_shares_is_not_written_by_its_users(bob: User) -> None:
     """Not even in a conversation of their own."""
     shared = conversations.start_conversation(owner=bob, workspace=toolbox.SAMPLES)

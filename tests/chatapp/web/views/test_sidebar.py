@@ -139,6 +139,23 @@ def test_what_is_pinned_stands_first_until_it_is_not(browser: Client, alice: Use
     assert titles(browser) == ["# Pinned", "First", "# Today", "Third", "Second"]
 
 
+def test_all_that_is_pinned_is_listed(browser: Client, alice: User) -> None:
+    """However many they are: no other list has them."""
+    now = timezone.now()
+    pinned = [Conversation(owner=alice, title=f"Talk {n}", pinned_at=now) for n in range(101)]
+    Conversation.objects.bulk_create(pinned)
+    assert len(titles(browser)) == 1 + 101
+
+
+def test_a_name_has_something_to_see(browser: Client, alice: User) -> None:
+    """A conversation without could not be told from nothing, nor could a folder."""
+    (first,) = converse(alice, "First")
+    unseen = "\u200b\u2060"
+    sent = browser.post(reverse("rename", args=[first.pk]), {"title": unseen}, headers=HTMX)
+    assert (sent.status_code, put(browser, first, "move", named=unseen)) == (422, 422)
+    assert titles(browser) == ["# Today", "First"]
+
+
 def test_the_archive_is_shown_on_request_and_searched(browser: Client, alice: User) -> None:
     """What is in it is out of the list, pinned or not, and opens as ever; an empty one is none."""
     first, _second = converse(alice, "Trieste", "Trier")
@@ -158,10 +175,16 @@ def test_a_folder_is_made_by_its_name_and_holds_what_is_moved_there(
 ) -> None:
     """The same name, however it is written, is the same folder."""
     first, second, third = converse(alice, "First", "Second", "Third")
-    put(browser, first, "move", named="  Work ")
-    put(browser, second, "move", named="work")
+    put(browser, first, "move", named="  Öl und Gas ")
+    put(browser, second, "move", named="öl und gas")
     folder = Folder.objects.get()
-    assert folder.name == "Work"
+    assert folder.name == "Öl und Gas"
+    assert (
+        browser.post(
+            reverse("change_folder", args=[folder.pk]), {"name": "Work"}, headers=HTMX
+        ).status_code
+        == 204
+    )
     assert titles(browser) == ["Work", "# Today", "Third"]
     assert titles(browser, folder=str(folder.pk)) == ["Second", "First"]
     put(browser, third, "move", folder=folder.pk)
@@ -179,16 +202,16 @@ def test_a_folder_is_renamed_and_removed_without_its_conversations(
     """What was in it is in the list again."""
     first, second = converse(alice, "First", "Second")
     put(browser, first, "move", named="Work")
-    put(browser, second, "move", named="Play")
+    put(browser, second, "move", named="Pläne")
     work = Folder.objects.get(name="Work")
     address = reverse("change_folder", args=[work.pk])
     assert 'value="Work"' in browser.get(address).text
-    for wrong in ("PLAY", " ", "x" * 61):
+    for wrong in ("PLÄNE", " ", "x" * 61):
         assert browser.post(address, {"name": wrong}, headers=HTMX).status_code == 422
     assert browser.post(address, {"name": "Office"}, headers=HTMX).status_code == 204
-    assert titles(browser) == ["Office", "Play"]
+    assert titles(browser) == ["Office", "Pläne"]
     browser.post(address, {"remove": "1"})
-    assert titles(browser) == ["Play", "# Today", "First"]
+    assert titles(browser) == ["Pläne", "# Today", "First"]
     assert Conversation.objects.count() == 2
 
 
