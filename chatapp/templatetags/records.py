@@ -1,5 +1,6 @@
 """Words of the record: the contents of hidden messages."""
 
+import re
 from typing import Any
 
 from django import template
@@ -14,6 +15,8 @@ register.filter("strategy", strategy_name)
 LONGEST_RECORD_EXCERPT = 120  # characters of an excerpt
 # Beginnings of a difference's lines that are no lines of a file.
 _HEADS = ("--- ", "+++ ", "diff --git ", "index ")
+# A place: how many lines of both sides follow, one where no number says so.
+_PLACE = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 # The old side of a new file's difference.
 _NOTHING = "--- /dev/null"
 # Parts of a text that no person wrote.
@@ -23,19 +26,29 @@ _MACHINE = {condense.PartKind.LEDGER, condense.PartKind.ENVIRONMENT, condense.Pa
 @register.filter
 def difference(text: str) -> list[tuple[str, str]]:
     """Return lines, each with its kind: "file", "place", "added", "removed" or "same"."""
-    kinds = {"+": "added", "-": "removed", "@": "place"}
-    return [
-        ("file" if line.startswith(_HEADS) else kinds.get(line[:1], "same"), line)
-        for line in text.splitlines()
-        if line != _NOTHING
-    ]
+    kinds, before, after = {"+": "added", "-": "removed"}, 0, 0
+    found = list[tuple[str, str]]()
+    for line in text.split("\n"):
+        kind, is_inside = "same", before > 0 or after > 0
+        # A removed line of "-- words" begins as a file's heading does: a place counts its lines.
+        if is_inside and line[:1] != "\\":
+            kind = kinds.get(line[:1], kind)
+            before -= kind != "added"
+            after -= kind != "removed"
+        elif place := _PLACE.match(line):
+            kind, (before, after) = "place", (int(one or 1) for one in place.groups())
+        elif line.startswith(_HEADS):
+            kind = "file"
+        if is_inside or line not in {"", _NOTHING}:
+            found.append((kind, line))
+    return found
 
 
 @register.filter
 def new_lines(text: str) -> int | None:
     """Return the lines of the file that a difference creates, None if it changes one."""
     lines = [line for kind, line in difference(text) if kind == "added"]
-    return len(lines) if _NOTHING in text else None
+    return len(lines) if text.startswith(_NOTHING) else None
 
 
 @register.filter

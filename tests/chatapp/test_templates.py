@@ -12,6 +12,7 @@ from chatapp.page.live.status_panel import Segment
 from chatapp.project.languages import Reader
 from chatapp.project.sentences import apportion, number, reader_locale
 from chatapp.templatetags import figures, page, records
+from chatapp.tools.text_edits import show_difference
 
 NOTHING = figures.NOTHING
 SHOWN = {
@@ -133,3 +134,14 @@ def test_a_kept_block_is_the_same_as_one_that_is_rendered_each_time() -> None:
         with Reader(language).reading():
             values = {"pk": pk, "seq": seq, "on": on}
             assert kept.render({**values, "other": "x"}) == each.render(values)
+
+
+def test_a_changed_line_is_shown_as_one_though_it_begins_like_a_heading() -> None:
+    """Comments of SQL do, and lines of a difference."""
+    old, new = "-- drop the old rows\nx\n", "++ counter;\nx\n-- /dev/null\n"
+    shown = records.difference(show_difference("a.sql", old, new))
+    assert [line for kind, line in shown if kind == "file"] == ["--- a.sql", "+++ a.sql"]
+    assert [line for kind, line in shown if kind == "removed"] == ["--- drop the old rows"]
+    assert [line for kind, line in shown if kind == "added"] == ["+++ counter;", "+-- /dev/null"]
+    made = show_difference("new.py", None, "one\ntwo\n")
+    assert records.new_lines(made) == 2

@@ -199,7 +199,6 @@ def test_only_what_is_hidden_here_is_found(conversation: Conversation, say: Say,
         ("ferry", "2026-05-06", "", [4]),
         ("", "", "", [1, 2, 3, 4]),
         ("ferry", "2027-01-01", "", []),
-        ("ferry", "2026-05-06", "2026-05-03", []),
     ],
 )
 def test_what_was_said_on_some_days_is_found(
