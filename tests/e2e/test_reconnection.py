@@ -105,8 +105,9 @@ def test_a_message_written_without_a_connection_is_sent_once_its_writer_is_back(
     expect(chat.box).to_have_value("")
     told_once(chat)
     line.cut()
-    page.context.clear_cookies()
     expect(page.get_by_text("Offline. Reconnecting…")).to_be_visible()
+    # By now the list was asked for anew, whose answer would lead to the sign-in.
+    page.context.clear_cookies()
     chat.type("And now?")
     expect(chat.status("It will be sent when the connection is back.")).to_be_visible()
     line.mend()
