@@ -16,7 +16,7 @@ LONGEST_RECORD_EXCERPT = 120  # characters of an excerpt
 # Beginnings of a difference's lines that are no lines of a file.
 _HEADS = ("--- ", "+++ ", "diff --git ", "index ")
 # A place: how many lines of both sides follow, one where no number says so.
-_PLACE = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_PLACE = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@", re.MULTILINE)
 # The old side of a new file's difference.
 _NOTHING = "--- /dev/null"
 # Parts of a text that no person wrote.
@@ -47,8 +47,11 @@ def difference(text: str) -> list[tuple[str, str]]:
 @register.filter
 def new_lines(text: str) -> int | None:
     """Return the lines of the file that a difference creates, None if it changes one."""
-    lines = [line for kind, line in difference(text) if kind == "added"]
-    return len(lines) if text.startswith(_NOTHING) else None
+    if not text.startswith(_NOTHING):
+        return None
+    # The lines themselves may be cut.
+    place = _PLACE.search(text)
+    return int(place[2] or 1) if place else 0
 
 
 @register.filter

@@ -32,9 +32,10 @@ def preview(workspace: WritableWorkspace, arguments: Arguments) -> str:
     """Return the change as a unified diff."""
     workspace.check(arguments.path)
     before = read_if_there(workspace, arguments.path)
-    shown = show_difference(arguments.path, before.text if before else None, arguments.content)
-    replaces = before is None and workspace.holds(arguments.path)
-    return f"{shown}\n[This replaces a file that can't be shown.]" if replaces else shown
+    if before is None and workspace.holds(arguments.path):
+        shown = show_difference(arguments.path, "", arguments.content)
+        return f"{shown}\n[This replaces a file that can't be shown.]"
+    return show_difference(arguments.path, before.text if before else None, arguments.content)
 
 
 def run(workspace: WritableWorkspace, arguments: Arguments) -> str:

@@ -145,3 +145,6 @@ def test_a_changed_line_is_shown_as_one_though_it_begins_like_a_heading() -> Non
     assert [line for kind, line in shown if kind == "added"] == ["+++ counter;", "+-- /dev/null"]
     made = show_difference("new.py", None, "one\ntwo\n")
     assert records.new_lines(made) == 2
+    # Two thousand lines of it are shown.
+    assert records.new_lines(show_difference("new.py", None, "line\n" * 5_000)) == 5_000
+    assert records.new_lines(show_difference("new.py", None, "")) == 0

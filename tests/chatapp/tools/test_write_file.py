@@ -137,5 +137,6 @@ def test_the_difference_is_shown_before(workspace: WritableWorkspace) -> None:
     (workspace.root / "logo.png").write_bytes(b"\x89PNG\0")
     over = write_file.preview(workspace, write_file.Arguments("logo.png", "x\n"))
     assert over.splitlines()[-1] == "[This replaces a file that can't be shown.]"
+    assert "/dev/null" not in over
     (workspace.root / "logo.png").unlink()
     assert everything(workspace.root) == {"a.txt": b"one\n"}
