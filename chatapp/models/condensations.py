@@ -258,7 +258,8 @@ class Condensation(fields.Speaking, Recorded, Hiding):
     # An import stores a try before the attempt that it names. Few attempts are tries: SQLite would
     # find all others by this column's own index, and not by the one that holds the figures.
     made_for = models.ForeignKey(
-        *("self", models.SET_NULL),
+        "self",
+        models.SET_NULL,
         null=True,
         related_name="tries",
         db_constraint=False,

@@ -271,7 +271,7 @@ class Builder:
         present = message.rewind_parent is None
         in_force = attempt.status == Condensation.Status.SUCCEEDED and present
         is_undone = attempt.status == Condensation.Status.UNDONE
-        undoable = in_force and not message.hidden
+        undoable = attempt.is_undoable
         is_fold = attempt.kind == Condensation.Kind.CONDENSED
         # Messages that this undone one has hidden may be hidden by another now.
         behind = [one for one in self.messages if is_undone and one.hidden and message.hid(one)]
