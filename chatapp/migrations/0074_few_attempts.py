@@ -1,4 +1,4 @@
-"""Indexes of what few attempts are: rated ones, and tries."""
+"""Indexes of rated attempts and of tries, which are few."""
 
 import django.db.models.deletion
 from django.db import migrations, models

@@ -87,7 +87,7 @@ class ModelAtAddress:
         call = ModelCall(
             conversation_id=self.conversation,
             purpose=ModelCall.Purpose.EMBEDDING,
-            status=ModelCall.Status.FAILED,
+            status=ModelCall.Status.INTERRUPTED,
             profile_name=self.name[:80],
             model=self.name[:100],
             # Nobody knows another machine's price.
@@ -101,13 +101,13 @@ class ModelAtAddress:
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
             if len(rows) != len(texts) or not (rows.size and np.isfinite(lengths).all()):
                 raise ValueError(say("It has no vector for each text."))
-            call.status = ModelCall.Status.SUCCEEDED
             vectors: condense.Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype("f4")
+            call.status = ModelCall.Status.SUCCEEDED
         except (httpx2.HTTPError, AttributeError, LookupError, TypeError, ValueError) as error:
             is_lost = isinstance(error, httpx2.TransportError)
             said = why_unreached(error, proxy) if is_lost else error
             why = say("The server for embeddings gave no answer: {error}", error=said)
-            call.error = why
+            call.status, call.error = ModelCall.Status.FAILED, why
             raise condense.EmbedderUnavailable(why) from error
         finally:
             call.seconds = time.monotonic() - began

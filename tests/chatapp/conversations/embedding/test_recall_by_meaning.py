@@ -397,7 +397,10 @@ def test_a_model_whose_vectors_grow_is_embedded_with_anew(
 
 @pytest.fixture
 def silence(embeddings: Embeddings) -> Iterator[tuple[threading.Event, threading.Event]]:
-    """Events: the server that embeds was asked, and it answers, which it does at the test's end."""
+    """Events: the server that embeds was asked, and it answers, which it does at the test's end.
+
+    By then each call that was given up is on record.
+    """
     asked, answers = threading.Event(), threading.Event()
 
     def meanwhile() -> None:
@@ -408,6 +411,10 @@ def silence(embeddings: Embeddings) -> Iterator[tuple[threading.Event, threading
     embeddings.meanwhile = meanwhile
     yield asked, answers
     answers.set()
+    over = threading.Barrier(3)
+    for _thread in range(2):
+        vectors._QUESTIONS.submit(over.wait)
+    over.wait()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -425,6 +432,8 @@ async def test_a_job_that_is_cancelled_waits_for_no_answer(
     with pytest.raises(asyncio.CancelledError):
         await job
     assert not answers.is_set()
+    call = await ModelCall.objects.aget(purpose=ModelCall.Purpose.EMBEDDING)
+    assert (call.status, call.error) == (ModelCall.Status.INTERRUPTED, "")
 
 
 @pytest.mark.django_db(transaction=True)
