@@ -34,7 +34,7 @@ test: lint ## Run every check and every test
 	$(PYTEST) -n 4 --dist worksteal --ignore=tests/cluster $(ARGS)
 
 .PHONY: test-rare
-test-rare: .venv ## Run the tests of what seldom changes: wheel, image, units, moves, faults, some pages
+test-rare: .venv ## Run the tests of what seldom changes: wheel, image, units, moves, faults, single sign-on, some pages
 	@.ci/browser
 	@.ci/services
 	$(PYTEST) -n 2 --dist worksteal --rare --ignore=tests/cluster $(ARGS)
