@@ -114,8 +114,12 @@ def _part_with_rule(sentence: str, language: str) -> str:
 @cache
 def _pattern(language: str, kind: str) -> re.Pattern[str]:
     """Return a language's pattern of rules, or of talk that only looks like one."""
-    found = tomllib.loads(resources.files(__package__).joinpath("rules.toml").read_text("utf-8"))
-    return re.compile("|".join(found[language][kind]), re.IGNORECASE | re.MULTILINE | re.DOTALL)
+    return re.compile("|".join(_words()[language][kind]), re.IGNORECASE | re.MULTILINE | re.DOTALL)
+
+
+@cache
+def _words() -> dict[str, dict[str, list[str]]]:
+    return tomllib.loads(resources.files(__package__).joinpath("rules.toml").read_text("utf-8"))
 
 
 def may_back_rule(sentence: str, language: str) -> bool:
