@@ -104,10 +104,8 @@ async def refuse(scope: Any, send: Any) -> None:
 
 
 async def live(_scope: Any, receive: Any, send: Any) -> None:
-    """Reserve DATA_DIR from this server's start to its end; then store its running turns.
-
-    `manage.py serve` does so itself.
-    """
+    """Reserve DATA_DIR from this server's start to its end; then store its running turns."""
+    # `manage.py serve` does so itself.
     await receive()
     try:
         with joined("web") as heartbeat:
@@ -135,10 +133,8 @@ websocket_urlpatterns = [
 
 
 async def enter_own_origin(application: Any, scope: Any, receive: Any, send: Any) -> None:
-    """Pass on pages of this server alone: same scheme, host and port, or a trusted origin.
-
-    A browser sends its cookies along with a socket that any site's page opens.
-    """
+    """Pass on pages of this server alone: same scheme, host and port, or a trusted origin."""
+    # A browser sends its cookies along with a socket that any site's page opens.
     headers: dict[bytes, bytes] = dict(scope["headers"])
     validator = OriginValidator(application, [*_own_origins(scope, headers)])
     try:
@@ -153,11 +149,9 @@ async def enter_own_origin(application: Any, scope: Any, receive: Any, send: Any
 
 
 async def enter_as_user(application: Any, scope: Any, receive: Any, send: Any) -> None:
-    """Give the application the user of a socket's session, and their chosen language.
-
-    Channels' own middleware would query in the thread of the writers, and wait for each of them; it
-    would also look with each frame whether the session changed.
-    """
+    """Give the application the user of a socket's session, and their chosen language."""
+    # Channels' own middleware would query in the thread of the writers, and wait for each of them;
+    # it would also look with each frame whether the session changed.
     session = SessionStore(scope["cookies"].get(settings.SESSION_COOKIE_NAME))
     user = await reading(user_of)(session)
     known = {"session": session, "user": user, "language": choice_of(user, scope["cookies"])}

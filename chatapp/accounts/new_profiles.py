@@ -32,10 +32,8 @@ class ConnectionResult:
 
 
 def connect(profile: Profile) -> ConnectionResult:
-    """Store a profile whose server answers; its model is the usual one unless it names another.
-
-    A key is tested by a short request. Without a key it is enough that the server lists its models.
-    """
+    """Store a profile whose server answers; its model is the usual one unless it names another."""
+    # A key is tested by a short request; without one, a list of models is enough.
     report = asyncio.run(list_models(accounts.provider_to_try(profile)))
     if report.key is False and not profile.has_key:
         return ConnectionResult(problem=_("This address needs a key."))

@@ -147,10 +147,8 @@ class StreamedCall:
             raise
 
     def _take(self, event: events.StreamEvent) -> Iterator[events.ThinkingEnded]:
-        """Take a provider's event in, and yield the end of thinking before it.
-
-        Text for a block of another kind begins a new block.
-        """
+        """Take a provider's event in, and yield the end of thinking before it."""
+        # Text for a block of another kind begins a new block.
         names: dict[str, str] = {}
         match event:
             case events.CallDescribed(facts):

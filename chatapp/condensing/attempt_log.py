@@ -86,10 +86,8 @@ def receipt_of(
     effective: Sequence[condense.Message],
     on_disk: Callable[[str], bool] | None,
 ) -> condense.Receipt:
-    """Return the receipt for the facts that a reduction hides, as if it were applied.
-
-    The agent's own search looks for them among the messages that are hidden then.
-    """
+    """Return the receipt for the facts that a reduction hides, as if it were applied."""
+    # The agent's own search looks for them among the messages that are hidden then.
     hidden = reduction.hidden_among(effective)
     kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
     until = max([message.order[0] for message in hidden], default=0)

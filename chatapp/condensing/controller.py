@@ -192,11 +192,9 @@ class ContextController:
         return await self.journal.effective_history()
 
     async def _can_wait(self, parts: TurnCondensing, situation: condense.Situation) -> bool:
-        """Return True if a due condensation may come later, as the request fits without it.
-
-        It may if the user put it off, and while a background draft of it is written; but not if the
-        user was asked to review its summary before a restart.
-        """
+        """Return True if a due condensation may come later, as the request fits without it."""
+        # It may if the user put it off, and while a background draft of it is written; but not if
+        # the user was asked to review its summary before a restart.
         if not situation.reason or await parts.reviewer.left_open():
             return False
         pk = self.run.conversation.pk
@@ -255,10 +253,8 @@ class ContextController:
     async def _cancellable(
         self, work: Coroutine[Any, Any, condense.Reduction | None]
     ) -> condense.Reduction | None:
-        """Return the applied reduction; raise CondensingDeclined if a person declines it.
-
-        While this runs, ``cancel`` ends it, also before the attempt is on record.
-        """
+        """Return the applied reduction; raise CondensingDeclined if a person declines it."""
+        # While this runs, ``cancel`` ends it, also before the attempt is on record.
         self._reducing = asyncio.create_task(work)
         try:
             return await self._reducing

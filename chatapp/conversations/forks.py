@@ -114,10 +114,8 @@ def _bring_back(origin: Conversation, rewind_pk: uuid.UUID | None) -> None:
 
 
 def _end_of(present: MessageQuerySet, there: Message) -> int:
-    """Return the number of the message, or of the one that holds the results of its calls.
-
-    Messages that a condensation made are left out: the fork begins before it.
-    """
+    """Return the number of the message, or of the one that holds the results of its calls."""
+    # Messages that a condensation made are left out: the fork begins before it.
     if there.is_summary or there.is_marker:
         return there.seq - 1
     if not message_store.to_engine(there).tool_uses:
@@ -131,10 +129,8 @@ def _end_of(present: MessageQuerySet, there: Message) -> int:
 
 
 def _copy_messages(rows: Iterable[Message], copy: Conversation) -> dict[int, Message]:
-    """Store copies of some messages, and return them by the keys of the originals.
-
-    Messages that the engine made name others by their keys, so they come after those.
-    """
+    """Store copies of some messages, and return them by the keys of the originals."""
+    # Messages that the engine made name others by their keys, so they come after those.
     rows = list(rows)
     made = {name for row in rows for name in (row.condense_id, row.truncation_id) if name}
     copied: dict[int, Message] = {}

@@ -32,11 +32,9 @@ LONGEST_RULE = 20_000  # characters
 
 
 def find_passage(texts: Iterable[str], selected: str) -> str:
-    """Return the selected passage of a text, "" if it is not found.
-
-    The page shows Markdown without its marks, so only letters and digits have to be the same; the
-    result is the text as it was written.
-    """
+    """Return the selected passage of a text, "" if it is not found."""
+    # The page shows Markdown without its marks, so only letters and digits have to be the same; the
+    # result is the text as it was written.
     selected = selected.strip()
     wanted = "".join(filter(str.isalnum, selected))
     for text in texts:
@@ -105,10 +103,8 @@ def pin_rule(*, conversation: Conversation, text: str) -> None:
 
 
 def pin_selection(*, conversation: Conversation, seq: int, selected: str) -> None:
-    """Have the model keep a selected part of a message word for word, as written there.
-
-    It is said again at the end, so it may be a passage that the model does not see any more.
-    """
+    """Have the model keep a selected part of a message word for word, as written there."""
+    # It is said again at the end, so it may be a passage that the model does not see any more.
     with lock(conversation) as own:
         message = _find_pin(own, seq)
         blocks = message_store.to_engine(message).lasting.blocks

@@ -84,10 +84,8 @@ class Recording:
         return self.request.raw if self._sent is None else self._sent
 
     async def keep_in_line(self, least: int = 1) -> None:
-        """Wait until the request is stored, if more than ``least`` go on that are not stored.
-
-        One alone is passed on at once; of many none is lost in a crash, however long the line is.
-        """
+        """Wait until the request is stored, if more than ``least`` go on that are not stored."""
+        # One alone is passed on at once; of many none is lost in a crash, however long the line is.
         if self in _unstored and sum(not one.is_over for one in _unstored) > least:
             self._begin()
             with suppress(TimeoutError):

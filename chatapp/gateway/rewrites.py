@@ -87,11 +87,9 @@ class Rewriter:
         return [None if one.is_told else by.get(one.digest) for one in self.entries]
 
     def _rewrite(self, *, is_folded: bool) -> Splicer | None:
-        """Return the request, with its summaries if it ``is_folded``.
-
-        A provider that refuses results of tools without the thinking before their calls gets the
-        request folded with the next words of the user.
-        """
+        """Return the request, with its summaries if it ``is_folded``."""
+        # A provider that refuses results of tools without the thinking before their calls gets the
+        # request folded with the next words of the user.
         links = self._links()
         folds = summaries_of(self.conversation.pk) if is_folded else []
         summaries = self._placed(folds, links)

@@ -108,11 +108,9 @@ def _with_history(request: GatewayRequest) -> Conversation | None:
 
 
 def _with_end(request: GatewayRequest) -> Conversation | None:
-    """Return the only conversation that has the end of a history, up to its last answer.
-
-    Programs drop their oldest messages, refer to answers, or send them back in another form. If
-    all messages are stored, the history continues there.
-    """
+    """Return the only conversation that has the end of a history, up to its last answer."""
+    # Programs drop their oldest messages, refer to answers, or send them back in another form. If
+    # all messages are stored, the history continues there.
     entries = [_Said(one) for one in request.history.entries if not one.is_told]
     while entries and entries[-1].of.role != "assistant":
         entries.pop()
@@ -178,11 +176,9 @@ def _refers(entry: DigestedMessage) -> bool:
 
 
 def _going_on(found: Sequence[Message], request: GatewayRequest) -> Conversation | None:
-    """Return the conversation of one of these messages that a request continues, or makes fork.
-
-    A question and a program's own examples may be anybody's: without an answer that was recorded
-    before, its request has to be alike, and a nameless one has to come first.
-    """
+    """Return the conversation of one of these messages that a request continues, or makes fork."""
+    # A question and a program's own examples may be anybody's: without an answer that was recorded
+    # before, its request has to be alike, and a nameless one has to come first.
     found = [one for one in found if one.conversation.client.parent_id is None] or found
     ends = [one for one in found if one.seq == one.conversation.last_seq]
     if not ends and len(found) > 1 and not request.name.session:

@@ -133,11 +133,9 @@ def _tokens_of(messages: MessageQuerySet) -> int:
 
 
 def _take(locked: Conversation, rewriter: Rewriter, log: RequestLog) -> list[int]:
-    """Store the new messages of a history; return the number of each of its messages, or 0.
-
-    Where the two part, what is stored is set aside: as a version, or as a history that the client
-    has replaced. A version that the client went back to is shown again.
-    """
+    """Store the new messages of a history; return the number of each of its messages, or 0."""
+    # Where the two part, what is stored is set aside: as a version, or as a history that the client
+    # has replaced. A version that the client went back to is shown again.
     entries = rewriter.entries
     known: dict[bytes, Message] = {}
     if locked.last_seq:

@@ -92,10 +92,8 @@ _OWN = ("owner", "default_profile", "offered_providers", "allowance", "language"
 
 
 def give_copy(profile: Profile, preferences: Preferences) -> None:
-    """Make a user's copy of a server profile, and their default in place of the sample.
-
-    A server profile is an operator's; everybody has a copy without its key and address.
-    """
+    """Make a user's copy of a server profile, and their default in place of the sample."""
+    # A server profile is an operator's; everybody has a copy without its key and address.
     name = free_name(preferences.owner, profile.name[:LONGEST_PROFILE_NAME])
     columns = {"owner": preferences.owner, "origin": profile, "name": name, **profile.copied}
     copy, _made = Profile.objects.get_or_create(
@@ -137,10 +135,8 @@ def stop_sharing(profile: Profile) -> None:
 
 
 def _unoffered(preferences: Preferences) -> list[ProviderSpec]:
-    """Return the providers that could answer this user now and never could before.
-
-    Those that need no key come first, so that one with the server's key becomes the default.
-    """
+    """Return the providers that could answer this user now and never could before."""
+    # Those that need no key come first, so that one with the server's key becomes the default.
     ready = [
         spec
         for spec in provider_specs().values()

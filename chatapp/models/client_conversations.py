@@ -97,10 +97,8 @@ class HistoryLink(models.Model):
 
     @staticmethod
     def digest_behind(before: bytes, role: str, blocks: Sequence[Block]) -> bytes:
-        """Return the digest of a message behind others, by the parts that its client never changes.
-
-        Marks for a cache move, reminders come and go, thinking and old results are left out.
-        """
+        """Return the digest of a message behind others, by parts that its client never changes."""
+        # Marks for a cache move, reminders come and go, thinking and old results are left out.
         words = [str(one.get("text")) for one in blocks if one.get("type") == "text"]
         rest = [_mark(one) for one in blocks if one.get("type") not in _WORDY]
         shown = request_bytes.encode([role, _PASSING.sub("", "".join(words)), rest])

@@ -85,10 +85,8 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         return self.annotate(rank=rank).order_by("-rank", "-started_at", "-pk")
 
     def last_tried(self, conversation_id: uuid.UUID) -> dict[str, int]:
-        """Return a situation's ``condensed_at`` and ``undone_at`` in a conversation.
-
-        A draft that was not used was no attempt, and nothing is left of one that was rewound.
-        """
+        """Return a situation's ``condensed_at`` and ``undone_at`` in a conversation."""
+        # A draft that was not used was no attempt, and nothing is left of one that was rewound.
         tried = self.filter(conversation=conversation_id, message__rewind_parent=None)
         tried = tried.exclude(trigger=Condensation.Trigger.AHEAD, message=None)
         undone = Q(status=Condensation.Status.UNDONE)

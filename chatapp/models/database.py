@@ -272,11 +272,9 @@ def go_on() -> None:
 
 @contextmanager
 def piece() -> Iterator[None]:
-    """Write a piece of something large in one transaction, and let others write after it.
-
-    A writer that waits for a lock of SQLite tries it now and then only: the pause is as long as the
-    piece took.
-    """
+    """Write a piece of something large in one transaction, and let others write after it."""
+    # A writer that waits for a lock of SQLite tries it now and then only: the pause is as long as
+    # the piece took.
     go_on()
     began = time.monotonic()
     with transaction.atomic():

@@ -24,10 +24,8 @@ from chatapp.models.messages import MessageQuerySet
 def apply_reduction(
     conversation_id: uuid.UUID, reduction: condense.Reduction, *, turn: Turn | None = None
 ) -> Message:
-    """Insert the summary or marker, hide its messages in one transaction, and return its row.
-
-    A clearing's marker touches no other row: the lines that replace results are its own.
-    """
+    """Insert the summary or marker, hide its messages in one transaction, and return its row."""
+    # A clearing's marker touches no other row: the lines that replace results are its own.
     tags = reduction.message.tags
     with transaction.atomic():
         lock(Conversation, conversation_id)
@@ -83,10 +81,8 @@ def _behind(first: Message) -> MessageQuerySet:
 
 
 def undo_reduction(message: Message) -> None:
-    """Undo a summary or marker: its messages are visible again, unless hidden otherwise.
-
-    The hidden messages keep naming it, for the record; it hides nothing once it is undone.
-    """
+    """Undo a summary or marker: its messages are visible again, unless hidden otherwise."""
+    # The hidden messages keep naming it, for the record; it hides nothing once it is undone.
     with transaction.atomic():
         Message.objects.filter(pk=message.pk).update(undone=True, hidden=True)
         hidden_by(message.conversation_id, [message]).refresh_hidden()
@@ -168,10 +164,8 @@ def rewind(conversation_id: uuid.UUID, first_hidden_seq: int, **columns: Any) ->
 
 
 def rewindable(conversation_id: uuid.UUID, first_hidden_seq: int) -> MessageQuerySet:
-    """Return the messages that a rewind would hide: ``first_hidden_seq`` and all since.
-
-    Rules and passages that were pinned since are no part of the talk, and stay.
-    """
+    """Return the messages that a rewind would hide: ``first_hidden_seq`` and all since."""
+    # Rules and passages that were pinned since are no part of the talk, and stay.
     later = Message.objects.filter(conversation=conversation_id, rewind_parent=None)
     pinned = later.filter(seq__gt=first_hidden_seq, pinned=True)
     stay = [row.pk for row in pinned if stands_alone(message_store.to_engine(row))]
@@ -179,10 +173,8 @@ def rewindable(conversation_id: uuid.UUID, first_hidden_seq: int) -> MessageQuer
 
 
 def _take_along(record: Rewind) -> None:
-    """Tag the turns, attempts and rewinds since, so that they are restored with the messages.
-
-    Rewinds of other versions of the same place are no part of the one that is set aside.
-    """
+    """Tag the turns, attempts and rewinds since, so that they are restored with the messages."""
+    # Rewinds of other versions of the same place are no part of the one that is set aside.
     tag = {"rewind_parent": record.pk}
     since = {"conversation": record.conversation_id, "rewind_parent": None}
     turns = Turn.objects.filter(**since, at_seq__gte=record.to_seq - 1)
@@ -264,10 +256,8 @@ def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None)
 
 
 def _name_again(made: Message) -> None:
-    """Tag the messages of a summary or marker with its name again, after undoing a rewind.
-
-    One that was made in the meantime, and is out of force now, may have put its own name there.
-    """
+    """Tag the messages of a summary or marker with its name again, after undoing a rewind."""
+    # One that was made in the meantime, and is out of force now, may have put its own name there.
     name = "condense" if made.condense_id else "truncation"
     hid = Message.objects.hid_by(made).shown_by_tags()
     hid.update(**{f"{name}_parent": getattr(made, f"{name}_id")})

@@ -284,10 +284,8 @@ def rebuild() -> None:
 
 
 def forget_deleted() -> Iterator[None]:
-    """Remove deleted messages from the files of the index, and yield after each piece.
-
-    FTS5 only marks them, until parts of the index are merged; PostgreSQL removes them by itself.
-    """
+    """Remove deleted messages from the files of the index, and yield after each piece."""
+    # FTS5 only marks them, until parts of the index are merged; PostgreSQL removes them by itself.
     merge = "INSERT INTO chatapp_message_index (chatapp_message_index, rank) VALUES ('merge', %s)"
     pages = -MERGED
     while not is_shared():

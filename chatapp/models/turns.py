@@ -49,10 +49,8 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return self.filter(finished_at=None)
 
     def asking(self) -> Self:
-        """Return turns that wait for a person, and have nothing to do before one answers.
-
-        A summary that applies by itself after a while is something, as is a request to stop.
-        """
+        """Return turns that wait for a person, and have nothing to do before one answers."""
+        # A summary that applies by itself after a while is something, as is a request to stop.
         asked = Q(questions__status=_PENDING)
         reviews = "condensations__reviews"
         proposed = Q(**{f"{reviews}__status": _PENDING, f"{reviews}__applies_at": None})

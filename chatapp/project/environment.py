@@ -141,10 +141,8 @@ def read_database(name: str, default: dict[str, object]) -> dict[str, object]:
 
 
 def database_at(name: str, address: str) -> dict[str, object]:
-    """Return Django's settings of the PostgreSQL database at an address, which ``name`` gave.
-
-    A thread takes a connection out of a pool for each piece of work; one that broke is replaced.
-    """
+    """Return Django's settings of the PostgreSQL database at an address, which ``name`` gave."""
+    # A thread takes a connection out of a pool for each piece of work; one that broke is replaced.
     try:
         # Comes with the extra "scale".
         from psycopg import ProgrammingError  # noqa: PLC0415 - only where it is used
@@ -278,10 +276,8 @@ def database_problem(name: object) -> str | None:
 
 @contextlib.contextmanager
 def only_server_in(name: str, folder: Path) -> Iterator[None]:
-    """Keep other servers out of the folder; raise BadEnvironment when one is there already.
-
-    The system lets go of the lock when the process ends, however it does.
-    """
+    """Keep other servers out of the folder; raise BadEnvironment when one is there already."""
+    # The system lets go of the lock when the process ends, however it does.
     with (folder / "server.lock").open("a", encoding="ascii") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -30,10 +30,8 @@ def default_data_folder() -> Path:
 
 
 def how_to_install(extra: str) -> str:
-    """Return the instruction that installs an extra of pyproject.toml.
-
-    PyPI has another project under this name, so the instruction never installs by name.
-    """
+    """Return the instruction that installs an extra of pyproject.toml."""
+    # PyPI has another project under this name, so the instruction never installs by name.
     if IS_CHECKOUT:
         return f"run `.ci/install {extra}`"
     extras = ",".join(dict.fromkeys(("app", extra)))

@@ -40,10 +40,8 @@ class Reader:
 
     @classmethod
     def of(cls, chosen: str, accept_language: str) -> Self:
-        """Return the reader of this chosen language ("" for none) and Accept-Language header.
-
-        The locale is the first of the browser's that fits: Austria writes German in its own way.
-        """
+        """Return the reader of this chosen language ("" for none) and Accept-Language header."""
+        # The locale is the first of the browser's that fits: Austria writes German in its own way.
         accepted = parse_accept_lang_header(accept_language.lower())[:MOST_ACCEPTED]
         spoken = [(code, one) for code, _share in accepted if (one := _supported(code))]
         first = next((one for _code, one in spoken), settings.LANGUAGE_CODE)

@@ -242,10 +242,8 @@ def _pinned(request: httpx2.Request, address: str) -> httpx2.Request:
 
 
 def why_unreached(error: BaseException, proxy: str | None = None) -> str:
-    """Return the reason that a server could not be reached, as a sentence for people.
-
-    The first cause counts: libraries name a connection that was refused in many ways.
-    """
+    """Return the reason that a server could not be reached, as a sentence for people."""
+    # The first cause counts: libraries name a connection that was refused in many ways.
     causes = [error]
     while cause := causes[-1].__cause__ or causes[-1].__context__:
         causes.append(cause)

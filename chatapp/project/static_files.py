@@ -87,10 +87,8 @@ def _is_module(name: str) -> bool:
 
 
 def _join_modules(paths: Paths) -> dict[str, str]:
-    """Return the modules that several pages need as one script, and one script for each page.
-
-    Each module becomes a function that runs once, when it is first needed; imports are calls of it.
-    """
+    """Return the modules that several pages need as one script, and one script for each page."""
+    # Each module becomes a function that runs once, when it is first needed; imports call it.
     modules = {name[3:]: _parse(_read(paths, name)) for name in paths if _is_module(name)}
     begins = [name for name, one in modules.items() if not one.given and name != _SITE]
     needed = {name: _needed_by(name, modules) for name in [_SITE, *begins]}

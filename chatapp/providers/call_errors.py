@@ -262,10 +262,8 @@ def said_in(body: object) -> str:
 
 
 def refusal_of(body: object, answered: int, headers: Mapping[str, str], request_id: str) -> Refusal:
-    """Return the refusal that an error's body holds, in any of the usual shapes.
-
-    A success that is none has the status that the same refusal would have had.
-    """
+    """Return the refusal that an error's body holds, in any of the usual shapes."""
+    # A success that is none has the status that the same refusal would have had.
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     named = map(inner.get, ("code", "type", "status")) if isinstance(inner, Mapping) else ()
     words = [str(word) for word in named if isinstance(word, str | int)]

@@ -70,10 +70,8 @@ def called_in(text: str) -> tuple[str, str] | None:
 
 
 def read_command(name: str, source: str) -> SlashCommand:
-    """Return the command that a text with a head of ``key: value`` lines describes.
-
-    Browsers end the lines of a form as Windows does.
-    """
+    """Return the command that a text with a head of ``key: value`` lines describes."""
+    # Browsers end the lines of a form as Windows does.
     source = source.replace("\r\n", "\n")
     head = _HEAD.match(source)
     said = dict(_entries(head[1])) if head else {}

@@ -65,10 +65,8 @@ def take_up(conversation: Conversation, command: TakeUp) -> TurnContext | None:
 
 
 def _retry(locked: Conversation, opened: Callable[..., Turn]) -> Turn:
-    """Open a turn that repeats the failed part of the last one.
-
-    The text written so far stays, except an answer that broke off: that is set aside.
-    """
+    """Open a turn that repeats the failed part of the last one."""
+    # The text written so far stays, except an answer that broke off: that is set aside.
     failed = _last_turn(locked)
     if failed is None or failed.status not in Turn.UNDONE:
         raise Refused(_("There is nothing to try again. Reload the page."))

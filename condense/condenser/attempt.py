@@ -201,10 +201,8 @@ class AttemptRunner:
         return next((one for one in self.ladder.strategies if one.name == name), self.strategy)
 
     async def _with_environment(self, reduction: Reduction) -> Reduction:
-        """Return an automatic summary with the environment as it is now, if that has room.
-
-        It is not part of a draft or of a proposal: either may wait for hours.
-        """
+        """Return an automatic summary with the environment as it is now, if that has room."""
+        # It is not part of a draft or of a proposal: either may wait for hours.
         situation = self.ladder.situation
         asked = situation.trigger is Trigger.MANUAL
         if asked or reduction.kind != "condensed" or not situation.environment:
@@ -219,10 +217,8 @@ class AttemptRunner:
         return described
 
     async def _reduce(self) -> Reduction:
-        """Return the strategy's reduction; repair a rejected summary once, if that pays.
-
-        An exception of a strategy is a failure of this rung only.
-        """
+        """Return the strategy's reduction; repair a rejected summary once, if that pays."""
+        # An exception of a strategy is a failure of this rung only.
         try:
             reduction = await self._judged(self.kit)
             found = reduction.lacking if asks_model(self.strategy) else ()

@@ -62,10 +62,8 @@ class VisibleFolder:
 
 
 def _read_rules(root: Path) -> Ignore:
-    """Return the test for workspace paths (with "/") that ``.rooignore`` in the root describes.
-
-    If the file is there but cannot be read, everything is kept from the model.
-    """
+    """Return the test for workspace paths (with "/") that ``.rooignore`` in the root describes."""
+    # If the file is there but cannot be read, everything is kept from the model.
     try:
         with open_file(os.path.realpath(root / RULES)) as file:
             text = file.read(LARGEST_FILE)

@@ -203,10 +203,8 @@ def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, .
 
 
 def _name_again(messages: tuple[Message, ...], made: Message) -> tuple[Message, ...]:
-    """Tag the messages that ``made`` hid with its name again.
-
-    A summary or marker that was written while ``made`` was rewound may have put its name there.
-    """
+    """Tag the messages that ``made`` hid with its name again."""
+    # A summary or marker that was written while ``made`` was rewound may have put its name there.
     in_force, hides = InForce.of(messages), frozenset(made.tags.hides)
 
     def is_hidden(one: Message) -> bool:

@@ -56,10 +56,8 @@ def carry_newest(
     room: float,
     counter: TokenCounter,
 ) -> Addition:
-    """Carry the newest request if it is hidden, unless all of it is ``known`` already.
-
-    A summary or marker may carry an earlier one.
-    """
+    """Carry the newest request if it is hidden, unless all of it is ``known`` already."""
+    # A summary or marker may carry an earlier one.
     message, request = newest_request(effective)
     is_carried = message is not None and (message.tags.pinned or _holds(known, request))
     if message not in hidden or is_carried:
@@ -70,10 +68,8 @@ def carry_newest(
 def carry_answered(
     effective: Sequence[Message], made: Reduction, left_out: Sequence[Block], counter: TokenCounter
 ) -> Sequence[Block]:
-    """Carry the newest request if only the ``left_out`` blocks would have contained it.
-
-    Such a request was answered; one that is worked on is carried already.
-    """
+    """Carry the newest request if only the ``left_out`` blocks would have contained it."""
+    # Such a request was answered; one that is worked on is carried already.
     message, request = newest_request(effective, (REQUEST, FIRST_MESSAGE_TITLE, ANSWERED))
     text = " ".join([block.text for block in request if isinstance(block, TextBlock)]).strip()
     told = "\n".join([block.text for block in left_out if isinstance(block, TextBlock)])

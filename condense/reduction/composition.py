@@ -96,10 +96,8 @@ def split_beside(text: str) -> Iterator[tuple[PartKind | None, str]]:
 
 
 def own_words(text: str) -> str:
-    """Return the part of an unmarked user text that may be the user's own words.
-
-    Everything that this engine or the application itself writes is left out.
-    """
+    """Return the part of an unmarked user text that may be the user's own words."""
+    # Everything that this engine or the application itself writes is left out.
     frames = [load_prompt(key).partition("{")[0][:_TOLD] for key in _FRAMES]
     made = part_kind(text) or text.startswith((*_MADE, *frames))
     return "" if made else _WRAPPED.sub("", text).strip()

@@ -50,10 +50,8 @@ def parse_summary(text: str) -> ParsedSummary:
 
 
 def _without_scratch(text: str) -> tuple[str, list[str]]:
-    """Return the text without the outermost analysis before its summary, and that analysis.
-
-    The first may lack either of its tags.
-    """
+    """Return the text without the outermost analysis before its summary, and that analysis."""
+    # The first may lack either of its tags.
     kept: list[str] = []
     scratch: list[str] = []
     start = inner = end = depth = 0

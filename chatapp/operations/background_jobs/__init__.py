@@ -72,10 +72,8 @@ def enqueue(name: str, *, after: float = 0.0, key: str = "", **arguments: Any) -
 
 
 def enqueue_turn(turn: Turn) -> None:
-    """Have a worker run an unclaimed turn, after those of users with fewer turns.
-
-    A server without workers takes it up itself when it starts.
-    """
+    """Have a worker run an unclaimed turn, after those of users with fewer turns."""
+    # A server without workers takes it up itself when it starts.
     if settings.CLUSTER:
         owner, others = turn.conversation.owner_id, turn.conversation.others
         if others is None:

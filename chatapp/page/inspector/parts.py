@@ -176,10 +176,8 @@ def _weight(block: condense.Block) -> int:
 
 
 def _blocks(one: Sized) -> Iterator[tuple[condense.PartKind | None, condense.Block]]:
-    """Yield a message's blocks, each with its kind if its author did not write it.
-
-    Only the engine's own text is searched for parts: words that begin like one are words.
-    """
+    """Yield a message's blocks, each with its kind if its author did not write it."""
+    # Only the engine's own text is searched for parts: words that begin like one are words.
     for block in one.message.blocks:
         match block:
             case condense.TextBlock(text) if one.message.role == "user":

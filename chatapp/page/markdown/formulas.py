@@ -168,11 +168,9 @@ def _find_last_line(state: StateBlock, opening: str, first: int, end: int) -> in
 
 
 def _is_formula(opening: str, content: str, after: str) -> bool:
-    """Return True if the text between two marks in a line is a formula.
-
-    Escaped brackets and amounts in dollars are prose. So is text whose last dollar has a word or a
-    bracket right behind it, as in a shell's variables.
-    """
+    """Return True if the text between two marks in a line is a formula."""
+    # Escaped brackets and amounts in dollars are prose. So is text whose last dollar has a word or
+    # a bracket right behind it, as in a shell's variables.
     if opening == "$":
         apart = content[:1].isspace() or content[-1:].isspace()
         goes_on = _JOINS.match(after) or after.startswith(("(", "[", "{"))

@@ -297,11 +297,9 @@ def outcome_name(kind: str, status: str) -> str:
 
 
 def is_unremarkable(attempt: Condensation) -> bool:
-    """Return True for an attempt without a row: it hid nothing, and nobody has to act on it.
-
-    There was too little to clear, or to do without being asked: then the row of the next rung, or
-    that of the turn, names the outcome. And a draft in the background was in nobody's way.
-    """
+    """Return True for an attempt without a row: it hid nothing, and nobody has to act on it."""
+    # There was too little to clear, or to do without being asked: then the row of the next rung, or
+    # that of the turn, names the outcome. And a draft in the background was in nobody's way.
     if attempt.message_id or attempt.status == Condensation.Status.SUCCEEDED:
         return False
     if attempt.trigger == Condensation.Trigger.AHEAD and attempt.turn_id is None:

@@ -194,11 +194,9 @@ def read_descent(attempt: Condensation) -> Descent:
 
 
 def _generation(made: Message) -> int:
-    """Return the number of summaries behind one another, this one included.
-
-    One that was written again from all originals begins anew. A part that was condensed by itself
-    has its summary in a marker.
-    """
+    """Return the number of summaries behind one another, this one included."""
+    # One that was written again from all originals begins anew. A part that was condensed by itself
+    # has its summary in a marker.
     there = Message.objects.filter(conversation=made.conversation_id, seq__lte=made.seq)
     summaries = there.filter(Q(condense_id__isnull=False) | Q(condensation__kind="condensed"))
     depths: dict[int, int] = {}

@@ -96,10 +96,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @override
     def ensure_connection(self) -> None:
-        """Connect, also if the server has closed the connection since its last use.
-
-        On an idle connection only its end, or a note, can have arrived.
-        """
+        """Connect, also if the server has closed the connection since its last use."""
+        # On an idle connection only its end, or a note, can have arrived.
         if self.connection is not None and not self.in_atomic_block and self._is_cut():
             self.close()
         self._is_idle = False
@@ -124,10 +122,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def connect_anew(pool: ConnectionPool) -> None:
-    """Make a pool that has given up connect again, if threads wait for its connections.
-
-    The pool itself tries only at the next request, and the thread to make it may be waiting, too.
-    """
+    """Make a pool that has given up connect again, if threads wait for its connections."""
+    # The pool itself tries only at the next request, and the thread to make it may be waiting, too.
     if pool.get_stats().get("requests_waiting"):
         with suppress(PoolTimeout):
             pool.putconn(pool.getconn(timeout=NO_WAIT))

@@ -99,10 +99,8 @@ def _shapes(union: Any) -> Shapes:
 
 
 def thinking_parameters(model: Model, *, shown: bool = True) -> dict[str, Any]:
-    """Return a request's parameters for thinking; fewer unless past thinking is ``shown``.
-
-    A model that counts its thoughts refuses tool calls without a thought before them.
-    """
+    """Return a request's parameters for thinking; fewer unless past thinking is ``shown``."""
+    # A model that counts its thoughts refuses tool calls without a thought before them.
     if model.name not in ADAPTIVE_THINKING:
         budget = min(_BUDGETS.get(model.effort, _MOST_BUDGET), model.max_output - 1)
         if model.effort in {"", OFF} or budget < _LEAST_BUDGET or not shown:

@@ -129,10 +129,8 @@ class AnthropicReply(StreamedReply):
         return number
 
     def _opened(self, given: int | str, kind: str) -> tuple[int, dict[Any, Any]]:
-        """Return the block of a piece and its number, which is negative for a new one.
-
-        Some servers have text at the place of a thought, or the other way round.
-        """
+        """Return the block of a piece and its number, which is negative for a new one."""
+        # Some servers have text at the place of a thought, or the other way round.
         index = self._open.get(str(given), -1)
         if index < 0 or {kind, self._blocks[index]["type"]} == {*_TEXTS}:
             return -1, {"type": kind}

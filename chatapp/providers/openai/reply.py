@@ -297,11 +297,9 @@ def _usage(chunk: Data) -> condense.Usage | None:
 
 
 def read_usage(given: object) -> condense.Usage:
-    """Return the usage in a report of either of OpenAI's APIs, or of one that resembles them.
-
-    Tokens read from the cache and written to it are part of the prompt's number. Some vendors count
-    thoughts in the total alone.
-    """
+    """Return the usage in a report of either of OpenAI's APIs, or of one that resembles them."""
+    # Tokens read from the cache and written to it are part of the prompt's number. Some vendors
+    # count thoughts in the total alone.
     reports = listed([given])
     inner = listed([one.get(name) for one in reports for name in _DETAILS_OF_USAGE])
     facts = {name: one for each in (*reports, *inner) for name, one in each.items() if one}

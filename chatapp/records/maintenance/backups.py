@@ -154,10 +154,8 @@ def _fill(writer: "_ArchiveWriter", source: BackupPaths, draft: Path) -> None:
 
 
 def _copy_file(original: Path, snapshot: Path, backup: Backup) -> None:
-    """Copy a database as it is at one moment; writers go on meanwhile.
-
-    Of a damaged file the rows are copied, into a sound one: only indexes may be damaged.
-    """
+    """Copy a database as it is at one moment; writers go on meanwhile."""
+    # Of a damaged file the rows are copied, into a sound one: only indexes may be damaged.
     if problem := database_problem(original):
         raise BadArchive(problem)
     with (
@@ -263,10 +261,8 @@ def dated_file(folder: str, suffix: str) -> Path:
 
 
 def newer_migrations(applied: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the migrations that only a newer version of this software has.
-
-    Their numbers grow: an unknown name that comes earlier is of an older version.
-    """
+    """Return the migrations that only a newer version of this software has."""
+    # Their numbers grow: an unknown name that comes earlier is of an older version.
     known = MigrationLoader(None).disk_migrations
     replaced = {key for migration in known.values() for key in migration.replaces}
     newest = max(name for app, name in {*known, *replaced} if app == "chatapp")

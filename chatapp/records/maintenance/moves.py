@@ -25,10 +25,8 @@ _OTHERS = """
 
 
 def check_unused(database: BaseDatabaseWrapper) -> None:
-    """Raise NotCopied if another process of this software is connected to a database.
-
-    A file has no list of connections; a server that uses one locks the file's folder.
-    """
+    """Raise NotCopied if another process of this software is connected to a database."""
+    # A file has no list of connections; a server that uses one locks the file's folder.
     with in_use(database):
         others = execute(_OTHERS, f"{APPLICATION} %", PROCESS) if is_shared() else []
     if others:

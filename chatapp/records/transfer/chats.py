@@ -151,10 +151,8 @@ class Chat(Transcript):
         yield from super().pieces()
 
     def _link(self) -> _Node:
-        """Put each message behind its parent, the oldest first; return the one that all follow.
-
-        A circle begins with its oldest. Without its parent, one follows that before it in the file.
-        """
+        """Put each message behind its parent, the oldest first; return the one that all follow."""
+        # A circle begins with its oldest. Without its parent, one follows the one before it.
         root = _Node("", [])
         nodes = sorted(self._nodes.values(), key=lambda one: dated(one.at, "at").get("at", ""))
         for node in nodes:
@@ -176,10 +174,8 @@ class Chat(Transcript):
         return root
 
     def _answer(self, question: _Node, seq: int) -> Steps:
-        """Write all answers to the user's message ``seq``, each with its continuation.
-
-        A continuation without an answer is one version.
-        """
+        """Write all answers to the user's message ``seq``, each with its continuation."""
+        # A continuation without an answer is one version.
         versions, unanswered = list[_Version](), list[_Node]()
         paths = [[question]]
         while paths:

@@ -23,10 +23,8 @@ MOST_BYTES = 2 * 1024**3
 def write_requests(
     conversation: Conversation, calls: Mapping[int, int], names: Mapping[str, str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the sections of these calls' requests, numbered like messages.
-
-    A fragment keeps its original bytes if the file gives its message another name.
-    """
+    """Return the sections of these calls' requests, numbered like messages."""
+    # A fragment keeps its original bytes if the file gives its message another name.
     writer = _PartNumbers(conversation, names)
     sent = Manifest.objects.filter(call__conversation=conversation).order_by("pk")
     known = [one for one in sent.iterator() if one.pk in calls]

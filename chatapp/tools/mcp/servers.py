@@ -87,11 +87,9 @@ class Definition:
     read_only: bool = False
 
     def spec(self, server: Server) -> ToolSpec:
-        """Return the tool's spec for the model; its policy is to ask, unless the user changes it.
-
-        A command whose tool says that it only reads is believed in so far as no files are kept
-        before it is called.
-        """
+        """Return the tool's spec for the model; it is asked about, unless the user changes that."""
+        # A command whose tool says that it only reads is believed in so far as no files are kept
+        # before it is called.
         reads = Access.READ if self.read_only else Access.EXECUTE
         return ToolSpec(
             name=self.name,

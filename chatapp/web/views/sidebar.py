@@ -130,10 +130,8 @@ def count_words(count: int, *, more: bool) -> str:
 
 @signed_in("GET")
 def search(request: UserRequest) -> HttpResponse:
-    """Return the sidebar's results for a search, or the next page of its conversations.
-
-    Opened by itself, this leads to the page of all conversations.
-    """
+    """Return the sidebar's results for a search, or the next page of its conversations."""
+    # Opened by itself, this leads to the page of all conversations.
     asked = request.GET
     text, after, folder = (asked.get(name, "") for name in ("q", "after", "folder"))
     if not request.htmx:

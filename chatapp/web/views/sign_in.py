@@ -25,10 +25,8 @@ def refuse_forgery(request: HttpRequest, reason: str = "") -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @never_cache
 def sign_in_with_token(request: HttpRequest, token: str) -> HttpResponse:
-    """Sign in the holder of a fresh link after a press of its button; a used one shows the form.
-
-    A GET, such as that of programs that preview links, does not use the link up.
-    """
+    """Sign in the holder of a fresh link after a press of its button; a used one shows the form."""
+    # A GET, such as that of programs that preview links, does not use the link up.
     holder = credentials.holder_of_sign_in_token(token=token)
     if holder is None:
         if request.user.is_authenticated:

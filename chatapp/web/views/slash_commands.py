@@ -23,11 +23,8 @@ LONGEST_PATH = 400
 
 @signed_in("GET")
 def list_commands(request: UserRequest, pk: uuid.UUID | None = None) -> JsonResponse:
-    """Return the slash commands for the composer.
-
-    Without a conversation, on the first page, these are the user's own and the built-in ones that
-    work anywhere.
-    """
+    """Return the slash commands for the composer."""
+    # On the first page, these are the user's own and the built-in ones that work anywhere.
     built_in = [one for one in slash_commands.BUILT_IN if pk or one.anywhere]
     offered: list[tuple[Any, ...]] = [(o.name, o.hint, o.description, None) for o in built_in]
     for own in _own_commands(request, pk):
