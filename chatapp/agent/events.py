@@ -183,27 +183,21 @@ class MessageAppended:
 
 @dataclass(frozen=True, slots=True)
 class ContextChanged:
-    """The figures of the effective history; sizes in tokens.
+    """The figures of the effective history; sizes in tokens."""
 
-    A request takes ``tokens``. Before calibration its parts were estimated at ``system``,
-    ``tools``, and ``messages``, of which ``summaries`` are some. The budget is that of
-    :class:`condense.Budget`. A condensation may hide the messages that ``hides`` counts, or none:
-    the model has ``said_nothing`` yet, or nothing came since the last one.
-    """
-
-    tokens: int
+    tokens: int  # of a request
     measured: bool
-    system: int
+    system: int  # estimated before calibration, as the next two
     tools: int
     messages: int
-    summaries: int
+    summaries: int  # some of the messages
     window: int
     max_output: int | None
     threshold: float
     threshold_source: str
     buffer: float
-    hides: Mapping[str, int] | None = None
-    said_nothing: bool = False
+    hides: Mapping[str, int] | None = None  # messages that may be hidden, counted
+    said_nothing: bool = False  # the model has not said anything yet
 
     @property
     def budget(self) -> condense.Budget:
@@ -303,14 +297,10 @@ class CondensingFellBack:
 
 @dataclass(frozen=True, slots=True)
 class CondensingEnded:
-    """The last attempt ended; the effective history may have changed.
+    """The last attempt ended; the effective history may have changed."""
 
-    ``kind`` is "condensed", "truncated" or "cleared", for failed attempts too; ``status`` is
-    "succeeded", "failed" or "cancelled".
-    """
-
-    kind: str
-    status: str
+    kind: str  # "condensed", "truncated" or "cleared", for failed attempts too
+    status: str  # "succeeded", "failed" or "cancelled"
 
 
 # A turn's status at its end.
@@ -319,17 +309,13 @@ DONE, STOPPED, FAILED = condense.noop("Done."), condense.noop("Stopped."), conde
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The turn ended with this ``status``, and nothing of it runs any more.
-
-    A ``reason`` that no row has is shown at the composer: its ``kind`` is "error" or "info", and it
-    has ``details`` to copy. With ``has_row`` a row of the transcript describes the end.
-    """
+    """The turn ended with this ``status``, and nothing of it runs any more."""
 
     status: str
-    kind: str = "info"
-    reason: str = ""
-    details: str = ""
-    has_row: bool = False
+    kind: str = "info"  # "error" or "info"
+    reason: str = ""  # shown at the composer, as no row has it
+    details: str = ""  # to copy
+    has_row: bool = False  # a row of the transcript describes the end
 
 
 @dataclass(frozen=True, slots=True)

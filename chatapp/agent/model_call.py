@@ -222,16 +222,12 @@ class StreamedCall:
 
 @dataclass(frozen=True, slots=True)
 class ProviderSummarizer:
-    """A ``condense.Summarizer`` over the provider that also answers the chat, or another one.
-
-    With ``apart`` it is another one, which has read nothing of the conversation yet. The
-    ``journal`` records its calls, and the ``audience`` receives its waits.
-    """
+    """A ``condense.Summarizer`` over the provider that also answers the chat, or another one."""
 
     provider: Provider
-    journal: Journal
-    audience: Audience
-    apart: bool = False
+    journal: Journal  # records its calls
+    audience: Audience  # receives its waits
+    apart: bool = False  # has read nothing of the conversation yet
 
     @property
     def supports_images(self) -> bool:

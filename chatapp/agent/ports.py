@@ -125,10 +125,7 @@ class Toolbox(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A call that a person is asked about: message ``seq`` holds it at ``place``, from 0.
-
-    Its id does not name it: some servers give the same in every reply, or twice in one.
-    """
+    """A call, at ``place`` from 0 of message ``seq``: its id may come again in one reply."""
 
     call: condense.ToolUseBlock
     seq: int
@@ -159,16 +156,12 @@ class Purpose(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """A provider's facts about a call, apart from its reply.
-
-    ``cache_miss`` is the reason why it could not read the prompt from its cache, ``missed_tokens``
-    the size of the missed part; ``transformations`` are the changes it made to the request.
-    """
+    """A provider's facts about a call, apart from its reply."""
 
     request_id: str = ""
     reply_id: str = ""
-    cache_miss: str = ""
-    missed_tokens: int | None = None
+    cache_miss: str = ""  # why the prompt could not be read from the cache
+    missed_tokens: int | None = None  # the size of the missed part
     transformations: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -177,38 +170,29 @@ NO_FACTS = CallFacts()
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request to a model; ``messages`` are shaped as the Messages API accepts them.
-
-    ``previous_reply`` is the provider's name for the reply before this one. With ``compaction`` the
-    reply is to be the provider's own compaction of the messages, by that instruction.
-    """
+    """One request to a model; ``messages`` are shaped as the Messages API accepts them."""
 
     system: str
     messages: tuple[condense.Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     purpose: Purpose = Purpose.CHAT
-    previous_reply: str = ""
-    compaction: str = ""
+    previous_reply: str = ""  # the provider's name for the reply before this one
+    compaction: str = ""  # instruction for a compaction of the provider's own
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The model a profile names, with its limits in tokens and its prices in USD.
-
-    With ``caches_prompts`` a request that begins like the last one is read from a cache. ``effort``
-    is the amount of thinking, one of the specs' EFFORTS, "" for the model's own. One that
-    ``compacts`` can be asked for a compaction.
-    """
+    """The model a profile names, with its limits in tokens and its prices in USD."""
 
     name: str
     context_window: int
     max_output: int
     prices: condense.Prices = field(default_factory=condense.Prices)
     supports_images: bool = True
-    caches_prompts: bool = False
+    caches_prompts: bool = False  # reads a request that begins like the last one from a cache
     temperature: float | None = None
-    effort: str = ""
-    compacts: bool = False
+    effort: str = ""  # amount of thinking, one of the specs' EFFORTS; "" for the model's own
+    compacts: bool = False  # can be asked for a compaction
 
 
 class Provider(Protocol):
@@ -232,16 +216,13 @@ class Provider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CallOpening:
-    """One model call that is about to be made; the rest is as in its record.
-
-    ``step`` counts the calls for an answer, and is 0 for any other; ``request`` is the sent one.
-    """
+    """One model call that is about to be made; the rest is as in its record."""
 
     purpose: Purpose
     sent: Sequence[condense.Message] = ()
     attempt_id: str = ""
-    step: int = 0
-    request: events.SentRequest | None = None
+    step: int = 0  # counts the calls for an answer, 0 for any other
+    request: events.SentRequest | None = None  # the sent one
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,26 +258,19 @@ ReplyReader = Callable[[], PartialReply]
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One model call that is over, successful or not, for the accounts.
-
-    ``usage`` is the provider's report. It is incomplete for a call that broke off, unless it
-    ``is_reported`` whole: ``draft`` is the partial reply, and one that ``is_given_up`` was
-    cancelled. ``sent`` are the messages of the
-    conversation that the request showed; ``attempt_id`` names the condensation attempt that made
-    the call. ``number`` is the one that the journal gave it when it began.
-    """
+    """One model call that is over, successful or not, for the accounts."""
 
     purpose: Purpose
-    usage: condense.Usage
+    usage: condense.Usage  # as reported; incomplete for a call that broke off
     seconds: float
-    number: int
+    number: int  # given by the journal when it began
     error: str = ""
     is_whole: bool = True
-    is_reported: bool = False
-    is_given_up: bool = False
+    is_reported: bool = False  # all of the usage, also if it broke off
+    is_given_up: bool = False  # cancelled
     draft: PartialReply = field(default_factory=PartialReply)
-    sent: Sequence[condense.Message] = ()
-    attempt_id: str = ""
+    sent: Sequence[condense.Message] = ()  # the part of the conversation in the request
+    attempt_id: str = ""  # of the condensation
     seconds_to_first: float | None = None
     facts: CallFacts = NO_FACTS
 

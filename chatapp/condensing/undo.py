@@ -56,14 +56,11 @@ class DoesNotFit(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """The result of an undo: the number of ``later`` condensations it includes, and the new size.
+    """The result of an undo; sizes are None in a conversation without a profile."""
 
-    ``allowed`` is the largest size that fits; both are None in a conversation without a profile.
-    """
-
-    later: int
-    tokens: condense.TokenCount | None
-    allowed: int | None
+    later: int  # condensations that are undone with it
+    tokens: condense.TokenCount | None  # the new size
+    allowed: int | None  # the largest size that fits
 
 
 def list_hidden(*, condensation: Condensation) -> MessageQuerySet:

@@ -51,16 +51,12 @@ class ClientGone(Exception):
 
 @dataclass(frozen=True, slots=True)
 class IncomingRequest:
-    """An incoming request.
-
-    If its token ``is_apart``, in the address or a header of its own, the client's credential is
-    passed on.
-    """
+    """An incoming request."""
 
     scope: Mapping[str, Any]
     path: str
     token: str
-    is_apart: bool
+    is_apart: bool  # in the address or a header of its own: the client's credential is passed on
     headers: Mapping[str, str]
     dialect: Dialect
 

@@ -21,49 +21,36 @@ class RefusedRequest(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
-    """The facts in a request's body: its history, its session, and the answer that it follows.
-
-    If it ``is_part``, the provider has the rest of its history. If it ``is_summary``, its answer
-    stands in place of its history. If it ``keeps_thinking``, the
-    provider refuses results of tools behind an answer without its thinking.
-    """
+    """The facts in a request's body: its history, its session, and the answer that it follows."""
 
     items: Sequence[Any]
     system: str = ""
     tools: Sequence[str] = ()
     session: str = ""
     follows: str = ""
-    is_part: bool = False
-    is_summary: bool = False
-    keeps_thinking: bool = False
+    is_part: bool = False  # the provider has the rest of its history
+    is_summary: bool = False  # its answer stands in place of its history
+    keeps_thinking: bool = False  # results of tools are refused without the thinking before
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """An API of a vendor, as far as the gateway has to know it.
-
-    Requests to ``paths`` are recorded, those to paths ``beside`` only passed on; some of these are
-    for ``counting`` tokens. The history of a request is its field ``history``. A profile's address
-    may end with a ``version``, as the paths begin. A ``transcript`` takes its items one by one, a
-    ``reply`` the events of an answer. ``refuse`` writes an error of our own. A part of a message
-    that is ``text`` has this type; where texts are ``merged``, one more becomes part of a string.
-    Thinking of these types is ``bound`` to all that was sent before it.
-    """
+    """An API of a vendor, as far as the gateway has to know it."""
 
     name: str
     provider: str
-    history: str
-    paths: frozenset[str]
+    history: str  # field with the history of a request
+    paths: frozenset[str]  # recorded
     read: Callable[[Json], RequestFacts]
-    transcript: Callable[[], Transcript]
-    reply: Callable[[], StreamedReply]
-    refuse: Callable[[int, str], Json]
-    version: str = ""
-    beside: frozenset[str] = field(default_factory=frozenset)
-    counting: frozenset[str] = field(default_factory=frozenset)
-    text: str = "text"
-    merged: bool = True
-    bound: frozenset[str] = field(default_factory=frozenset)
+    transcript: Callable[[], Transcript]  # takes items of a history
+    reply: Callable[[], StreamedReply]  # takes the events of an answer
+    refuse: Callable[[int, str], Json]  # writes an error of our own
+    version: str = ""  # possible end of an address; paths begin with it
+    beside: frozenset[str] = field(default_factory=frozenset)  # only passed on
+    counting: frozenset[str] = field(default_factory=frozenset)  # these count tokens
+    text: str = "text"  # type of a part that is text
+    merged: bool = True  # one more text becomes part of a string
+    bound: frozenset[str] = field(default_factory=frozenset)  # types of thinking for one prefix
 
     def refusal(self, status: int, said: str) -> bytes:
         """Return an error as clients of this API read it."""

@@ -47,19 +47,15 @@ STORE_TIMEOUT = 5.0
 
 @dataclass(eq=False, slots=True)
 class Recording:
-    """One request and its answer, stored in a conversation if it ``is_kept``.
-
-    One that is ``counting`` asks how many tokens another one would have. Its ``keys`` are on record
-    nowhere, even if the provider quotes them. Once it ``is_sent``, the provider may have read it.
-    """
+    """One request and its answer, stored in a conversation if it ``is_kept``."""
 
     request: GatewayRequest
     is_kept: bool = True
-    counting: bool = False
+    counting: bool = False  # asks how many tokens another request would have
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
-    keys: Sequence[str] = ()
-    is_sent: bool = False
+    keys: Sequence[str] = ()  # on record nowhere, even if the provider quotes them
+    is_sent: bool = False  # the provider may have read it
     lost: str = ""
     _began: float = field(default_factory=time.monotonic)
     _first: float | None = None

@@ -18,14 +18,11 @@ from chatapp.records.transfer.source_texts import fields, joined, listed
 
 @dataclass(frozen=True, slots=True)
 class MessageRecord:
-    """The record of a message in a request: a summary hides it, or passages were ``recalled``.
+    """The record of a message in a request."""
 
-    An answer has the ``view`` of its request: a digest of all in it that was not the client's.
-    """
-
-    is_hidden: bool = False
-    recalled: str = ""
-    view: bytes = b""
+    is_hidden: bool = False  # by a summary
+    recalled: str = ""  # passages
+    view: bytes = b""  # of an answer: digest of all in its request that was not the client's
 
 
 @dataclass(slots=True)

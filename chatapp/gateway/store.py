@@ -53,19 +53,15 @@ _COUNTER = condense.CachedCounter(sizes.COUNTER)
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A request on record, with its ``call``.
-
-    It goes out as ``sent``, with the summaries ``folds``. Its answer has this ``view``, and a row
-    the ``problem``.
-    """
+    """A request on record."""
 
     request: GatewayRequest
     conversation: Conversation
     call: ModelCall
-    sent: bytes
-    view: bytes
-    problem: str
-    folds: Sequence[Message]
+    sent: bytes  # as it goes out
+    view: bytes  # of its answer
+    problem: str  # for a row
+    folds: Sequence[Message]  # summaries in it
 
 
 def find_new(request: GatewayRequest, conversation: Conversation) -> list[condense.Message]:

@@ -102,16 +102,13 @@ _LAST_VALUE = """
 
 @dataclass(frozen=True)
 class ModelTable:
-    """The table of a model in the database that is in use, as migrations of its ``app`` make it.
-
-    The ``key`` is one of its ``columns``, which are in their order.
-    """
+    """The table of a model in the database in use, as migrations of its ``app`` make it."""
 
     model: type[models.Model]
     name: str
     app: str
-    columns: list[Column]
-    key: Column
+    columns: list[Column]  # in their order
+    key: Column  # one of them
 
     @property
     def is_made_by_django(self) -> bool:

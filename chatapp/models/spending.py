@@ -47,15 +47,11 @@ _SUMS: dict[str, models.Aggregate] = {
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """The USD spent, and the numbers of calls that make it uncertain.
-
-    The cost of ``unpriced`` calls is unknown and not in it; of ``guesses`` not all usage was
-    measured.
-    """
+    """The USD spent, and the numbers of calls that make it uncertain."""
 
     spent: Decimal = Decimal(0)
-    guesses: int = 0
-    unpriced: int = 0
+    guesses: int = 0  # not all of their usage was measured
+    unpriced: int = 0  # their cost is unknown, and not in it
 
     @property
     def is_measured(self) -> bool:
@@ -91,17 +87,13 @@ class Spending(Spent):
 
 
 class Limits(NamedTuple):
-    """The limits of a conversation's cost, and of its owner's month, in USD.
-
-    They are the owner's own, and the ``allowance`` that operators have set. The owner's account
-    ``is_closing`` if it is deactivated, or about to be deleted.
-    """
+    """The limits of a conversation's cost, and of its owner's month, in USD."""
 
     owner: int
-    is_closing: bool = False
+    is_closing: bool = False  # the owner's account is deactivated, or about to be deleted
     limit: Decimal | None = None
     monthly: Decimal | None = None
-    allowance: Decimal | None = None
+    allowance: Decimal | None = None  # set by operators
 
     @property
     def are_set(self) -> bool:

@@ -105,16 +105,12 @@ class Undocumented(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A vendor's refusal of a call, before the reply or in the middle of it.
+    """A vendor's refusal of a call, before the reply or in the middle of it."""
 
-    ``status`` is the HTTP status, of the error itself if it came in a stream; ``answered`` is the
-    one of the response.
-    """
-
-    status: int
+    status: int  # HTTP status, of the error itself if it came in a stream
     said: str
     type: str = ""
-    answered: int = 0
+    answered: int = 0  # the response's HTTP status
     request_id: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     body: object = None

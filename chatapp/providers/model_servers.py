@@ -37,22 +37,18 @@ _NOBODY = Model("", context_window=1, max_output=1)
 
 @dataclass(frozen=True, slots=True)
 class ServerReport:
-    """The abilities of a server; None for each that was not tested, with ``failure`` as the reason.
-
-    ``usage`` is True if a reply reports its usage, ``counting`` if a prompt can be counted without
-    one.
-    """
+    """The abilities of a server; None for each that was not tested."""
 
     models: Sequence[ListedModel] = ()
     address: bool = False
     key: bool | None = None
     listing: bool | None = None
     streaming: bool | None = None
-    usage: bool | None = None
+    usage: bool | None = None  # a reply reports it
     tools: bool | None = None
     images: bool | None = None
-    counting: bool | None = None
-    failure: str = ""
+    counting: bool | None = None  # a prompt can be counted without a reply
+    failure: str = ""  # the reason
 
     def find_model(self, name: str) -> ListedModel | None:
         """Return the server's entry for a model, None if it lists none."""

@@ -158,18 +158,14 @@ class StreamedReply(ABC):
 
 
 class SdkProvider(ABC):
-    """Streams replies of one model; never retries a failure on its own.
-
-    A vendor's class names its ``sdk``, makes its client, writes its requests and reads its events.
-    ``path`` is the address of replies, and ``request_id`` the header that names a request.
-    """
+    """Streams replies of one model; never retries a failure on its own."""
 
     spec: ClassVar[ProviderSpec]
     sdk: ClassVar[ModuleType]
     reply_class: ClassVar[type[StreamedReply]]
-    path: ClassVar[str]
+    path: ClassVar[str]  # address of replies
     models_path: ClassVar[str]
-    request_id: ClassVar[str]
+    request_id: ClassVar[str]  # header that names a request
     # The variable of headers that the SDK adds to each request.
     headers_variable: ClassVar[str]
     # Seconds without a byte, and without an event, after which a call has failed.

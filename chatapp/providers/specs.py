@@ -99,38 +99,26 @@ def short_name(model: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProviderSpec:
-    """A vendor, as its folder's ``spec`` module describes it.
-
-    ``factory`` is the dotted path of its class, imported when one is first needed; the first of the
-    ``models`` is the one of a new profile. ``url`` is its own address, empty if it needs no
-    network; ``key_variable`` and ``url_variable`` are the environment variables that hold the
-    server's key and address for it; ``tool_prompt_tokens`` is the size of its own prompt for tools.
-    ``presets`` are other servers of its kind, and ``key_elsewhere`` is True if servers that are not
-    among them need a key, too. ``takes_effort`` and ``takes_temperature`` are True if it takes
-    these settings of a profile, ``names_conversations`` if its models can be asked for a title. A
-    provider that ``writes_at_once`` needs no draft in advance. An address may be given with one of
-    the ``endings``, which calls have by themselves. ``format`` is the dotted path of the
-    class that reads its requests.
-    """
+    """A vendor, as its folder's ``spec`` module describes it."""
 
     name: str
     label: str
-    factory: str
-    models: tuple[ModelSpec, ...] = ()
+    factory: str  # dotted path of its class, imported when it is needed
+    models: tuple[ModelSpec, ...] = ()  # the first one is that of a new profile
     profile_name: str = ""
     needs_key: bool = True
-    url: str = ""
-    key_variable: str = ""
-    url_variable: str = ""
+    url: str = ""  # its own address, "" without a network
+    key_variable: str = ""  # environment variable of the server's key
+    url_variable: str = ""  # environment variable of the server's address
     caches_prompts: bool = False
-    tool_prompt_tokens: int = 0
-    presets: tuple[Preset, ...] = ()
-    key_elsewhere: bool = True
-    takes_effort: bool = False
-    takes_temperature: bool = False
-    names_conversations: bool = True
-    writes_at_once: bool = False
-    endings: tuple[str, ...] = ()
+    tool_prompt_tokens: int = 0  # of its own prompt for tools
+    presets: tuple[Preset, ...] = ()  # other servers of its kind
+    key_elsewhere: bool = True  # servers not among the presets need a key, too
+    takes_effort: bool = False  # of a profile
+    takes_temperature: bool = False  # of a profile
+    names_conversations: bool = True  # can be asked for a title
+    writes_at_once: bool = False  # needs no draft in advance
+    endings: tuple[str, ...] = ()  # of addresses, which calls have by themselves
     format: str = "chatapp.providers.formats:MessagesFormat"
 
     @property

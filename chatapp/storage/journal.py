@@ -43,15 +43,12 @@ _WRITERS = frozenset({Purpose.SUMMARY, Purpose.CHECK})
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A call for the accounts: ``measured`` if no part of ``usage`` is estimated.
-
-    ``size`` is that of the context with the reply, in tokens; 0 if the call does not show it.
-    """
+    """A call for the accounts."""
 
     call: CallRecord
     usage: condense.Usage
-    measured: bool
-    size: int
+    measured: bool  # no part of the usage is estimated
+    size: int  # context with the reply, in tokens; 0 if unknown
 
 
 _DROP_PIECES = "DELETE FROM chatapp_draftpiece WHERE call_id = %s"
@@ -71,17 +68,12 @@ class TurnEnding(Protocol):
 
 
 class Calls(NamedTuple):
-    """The tie of calls to a turn.
+    """The tie of calls to a turn."""
 
-    A call ``in_turn`` belongs to the turn, and is closed with it. If the turn ``goes_on`` with it,
-    opening it notes the turn's activity in its row. If it ``keeps_parts``, the text of a reply that
-    breaks off is kept. One ``in_attempt`` names the record of the condensation that it is for.
-    """
-
-    in_turn: bool = True
-    goes_on: bool = True
-    keeps_parts: bool = True
-    in_attempt: bool = True
+    in_turn: bool = True  # they are closed with it
+    goes_on: bool = True  # opening one notes the turn's activity
+    keeps_parts: bool = True  # the text of a reply that breaks off is kept
+    in_attempt: bool = True  # they name the record of their condensation
 
 
 OF_TURN = Calls()

@@ -184,16 +184,13 @@ Key = tuple[int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """The state of a run's record: the last call, its list, and the items for known bytes.
-
-    ``fragments`` are the keys of stored fragments, by their bytes.
-    """
+    """The state of a run's record: the last call, its list, and the items for known bytes."""
 
     call: int | None = None
     length: int = 0
     items: tuple[Item, ...] = ()
     known: Mapping[Key, Item] = field(default_factory=dict)
-    fragments: Mapping[bytes, int] = field(default_factory=dict)
+    fragments: Mapping[bytes, int] = field(default_factory=dict)  # keys of stored ones by bytes
 
 
 class Compared(NamedTuple):
@@ -205,13 +202,10 @@ class Compared(NamedTuple):
 
 @dataclass(slots=True)
 class RequestLog:
-    """Stores the requests of one run's calls; each costs only its new part.
-
-    The next record builds on ``written``, which has to be one that was committed.
-    """
+    """Stores the requests of one run's calls; each costs only its new part."""
 
     conversation_id: uuid.UUID
-    written: RecordedRun = field(default_factory=RecordedRun)
+    written: RecordedRun = field(default_factory=RecordedRun)  # the next one builds on it
     _stored: dict[int, tuple[str, object]] = field(default_factory=dict)
 
     def learn(self, rows: Iterable[Message]) -> None:

@@ -75,15 +75,12 @@ _Without = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
-    """Something in a folder; ``path`` leads there from the workspace, ``size`` is in bytes.
+    """Something in a folder."""
 
-    ``kind`` is "file", "folder", "link" or "other"; ``closed`` says that a folder was not walked.
-    """
-
-    path: str
-    kind: str
-    size: int
-    closed: bool = False
+    path: str  # from the workspace
+    kind: str  # "file", "folder", "link" or "other"
+    size: int  # bytes
+    closed: bool = False  # a folder that was not walked
 
 
 class Workspace:

@@ -127,22 +127,17 @@ def check_turns(conversation: Conversation) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnEnd:
-    """The end of a turn, with the error that the transcript shows, and its follow-ups.
-
-    A condensation that ``was_put_off`` for this turn may begin by itself with the next one. With
-    the end, a job is enqueued for the follow-up: the ``request`` that was not carried out, or the
-    next message, which is sent after a turn that ``is_done``; ``follow`` may enqueue more.
-    """
+    """The end of a turn, with the error that the transcript shows, and its follow-ups."""
 
     turn: Turn
     status: Turn.Status
     error: str = ""
     details: str = ""
     profile_at_fault: bool = False
-    was_put_off: bool = True
-    is_done: bool = False
-    request: CondenseRequest | None = None
-    follow: Callable[[], object] = list
+    was_put_off: bool = True  # the next condensation may begin by itself
+    is_done: bool = False  # the next message is sent
+    request: CondenseRequest | None = None  # not carried out, so a job does it
+    follow: Callable[[], object] = list  # may enqueue more
 
     def looking(self) -> list[SqlStatement]:
         """Return the queries before the end is stored, for a locked conversation."""

@@ -37,17 +37,14 @@ LISTED = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """The model's context now, its size, and the settings and tools of its turns.
-
-    ``unchanged`` says that the next call begins with the messages of the last one.
-    """
+    """The model's context now, its size, and the settings and tools of its turns."""
 
     terms: TurnSettings
     effective: tuple[condense.Message, ...]
     history: tuple[condense.Message, ...]
     tokens: condense.TokenCount
     toolbox: Any
-    unchanged: bool
+    unchanged: bool  # the next call begins as the last one
 
     def situation(self, terms: TurnSettings) -> condense.Situation:
         """Return the starting point of a condensation by hand, with these terms."""
@@ -94,36 +91,27 @@ def read_written(conversation: Conversation) -> Sequence[condense.Message]:
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """The condensations under a threshold so far, and the tokens the model would have read.
-
-    Each ``starts`` at the threshold, or at the limit where that is lower. ``cost`` is that of those
-    tokens, without the replies; all figures are estimates.
-    """
+    """The condensations under a threshold so far, and the tokens the model would have read."""
 
     variant: Variant
-    starts: CondensingPoint
+    starts: CondensingPoint  # at the threshold, or at a lower limit
     followed: condense.Replayed
-    cost: Decimal | None
+    cost: Decimal | None  # of these tokens, estimated, without replies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """The result of a variant on a conversation as it is.
-
-    Without a ``reduction`` there is an ``error``, or a model has to be asked first, for which
-    tokens and USD are ``predicted``. ``grounded`` finds each statement of a summary in the messages
-    that it hides, or not; it is None without a summary.
-    """
+    """The result of a variant on a conversation as it is."""
 
     variant: Variant
     so_far: Sequence[SoFar] = ()
-    predicted: condense.Usage | None = None
-    predicted_cost: Decimal | None = None
+    predicted: condense.Usage | None = None  # tokens, if a model has to be asked first
+    predicted_cost: Decimal | None = None  # USD
     reduction: condense.Reduction | None = None
     receipt: condense.Receipt = field(default_factory=condense.Receipt)
-    grounded: condense.Receipt | None = None
+    grounded: condense.Receipt | None = None  # statements of a summary in the hidden messages
     cost: Decimal | None = ZERO
-    error: str = ""
+    error: str = ""  # or else there is a reduction
 
 
 def try_all(
@@ -266,22 +254,18 @@ class Unasked:
 
 @dataclass(frozen=True, slots=True)
 class TrialCard:
-    """A trial with its result; ``entered`` says that it has the prompt entered.
-
-    ``grounded_percent`` is the share of a summary's statements that stand in the hidden messages;
-    ``others`` are the rest.
-    """
+    """A trial with its result."""
 
     tried: Trial
     name: str
-    entered: bool
+    entered: bool  # it has the prompt entered
     hidden_text: str
     saved_percent: float | None
     summary_html: str
     facts_kept: str
     lost: Sequence[str]
-    grounded_percent: int | None
-    others: Sequence[str]
+    grounded_percent: int | None  # statements that the hidden messages have
+    others: Sequence[str]  # the other statements
 
 
 def card_of(baseline: Baseline, tried: Trial) -> TrialCard:

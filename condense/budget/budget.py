@@ -108,18 +108,13 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdQuery:
-    """The facts that a threshold may depend on.
-
-    ``profile`` is the caller's name for the model's settings, ``history`` the effective history of
-    a conversation, empty if there is none; ``user`` and ``conversation`` are the caller's ids, ""
-    if it has none.
-    """
+    """The facts that a threshold may depend on."""
 
     budget: Budget
-    profile: str = ""
-    history: Sequence[Message] = ()
-    user: str = ""
-    conversation: str = ""
+    profile: str = ""  # the caller's name for the model's settings
+    history: Sequence[Message] = ()  # the effective one, if there is a conversation
+    user: str = ""  # the caller's id, if any
+    conversation: str = ""  # the caller's id, if any
 
 
 Resolver = Callable[[ThresholdQuery], Threshold | None]
@@ -150,15 +145,10 @@ class PerProfile:
 
 @dataclass(frozen=True, slots=True)
 class Adaptive:
-    """The latest threshold that leaves room for ``turns`` more turns below the limit.
+    """The latest threshold that leaves room for ``turns`` more turns below the limit."""
 
-    A conversation that grows by little each turn then fills its window; one that grows in leaps is
-    condensed between two of them. It starts at ``least`` percent at the earliest. ``counter`` is
-    for messages whose size nobody has counted.
-    """
-
-    turns: float = 2
-    least: float = 50
+    turns: float = 2  # that fit below the limit, at the rate of this conversation
+    least: float = 50  # percent at which it starts at the earliest
     counter: TokenCounter = field(default_factory=CharacterCounter)
 
     def __call__(self, query: ThresholdQuery) -> Threshold | None:

@@ -35,15 +35,11 @@ class Trigger(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The ids of the consecutive messages to condense.
-
-    With a ``call`` it is only the result of that tool call in the one message. With ``originals``
-    the one message is a summary, which is to be written again from these.
-    """
+    """The ids of the consecutive messages to condense."""
 
     ids: tuple[str, ...]
-    call: str = ""
-    originals: tuple[Message, ...] = ()
+    call: str = ""  # only its result, in the one message
+    originals: tuple[Message, ...] = ()  # the one message is a summary, to be written from these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,15 +126,12 @@ class Situation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """A validator's verdict: ``issues`` as sentences, ``score`` from 0 to 1, higher is better.
+    """A validator's verdict."""
 
-    One that ``rejects`` has a summary by a model written again, or replaced by the ledger.
-    """
-
-    issues: tuple[str, ...] = ()
-    score: float | None = None
+    issues: tuple[str, ...] = ()  # sentences
+    score: float | None = None  # from 0 to 1, higher is better
     name: str = ""
-    rejects: bool = False
+    rejects: bool = False  # a model's summary is written again, or the ledger's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,15 +182,12 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addition:
-    """An addition to a reduction: ``blocks`` for the model, the rest for the record.
+    """An addition to a reduction, for the model and for the record."""
 
-    ``what`` names the blocks for people, in a note that there was no room for them.
-    """
-
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[Block, ...] = ()  # for the model
     notes: tuple[str, ...] = ()
     folded: Folded | None = None
-    what: str = ""
+    what: str = ""  # names the blocks in a note that there was no room for them
 
     def left_out(self) -> "Addition":
         """Return the addition without its blocks: only the record of files without room."""

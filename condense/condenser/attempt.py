@@ -55,11 +55,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class AttemptRunner:
-    """Runs one strategy and checks its result against ladder and hooks.
-
-    An attempt that was broken off in its review has its ``id_`` already. A person may still choose
-    a model's summary that was ``refused``.
-    """
+    """Runs one strategy and checks its result against ladder and hooks."""
 
     strategy: Strategy
     ladder: Ladder
@@ -67,8 +63,8 @@ class AttemptRunner:
     kit: Kit
     log: CondensationLog
     reviewer: Reviewer
-    id_: InitVar[str] = ""
-    refused: Reduction | None = None
+    id_: InitVar[str] = ""  # of an attempt that was broken off in its review
+    refused: Reduction | None = None  # a model's summary that a person may still choose
     attempt: Attempt = field(init=False)
     _characters: int = field(default=0, init=False)
 

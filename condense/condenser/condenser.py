@@ -190,21 +190,16 @@ def ladder_from(strategy: str, *, clear: bool = False, alone: bool = False) -> t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """The settings of condensing; ``replace`` makes a changed copy.
+    """The settings of condensing; ``replace`` makes a changed copy."""
 
-    ``strategies`` are the rungs, ``thresholds`` the resolvers of the starting point, ``buffer`` the
-    share of a window for wrong estimates, ``policy`` the ladder's numbers. ``automatic`` and
-    ``prompt`` are the user's settings; ``choose_prompt`` names the prompt if there is none.
-    """
-
-    strategies: Sequence[str | Strategy] = LADDER
-    thresholds: tuple[Resolver, ...] = (Fixed(100),)
-    buffer: float = BUFFER
-    policy: Policy = field(default_factory=Policy)
+    strategies: Sequence[str | Strategy] = LADDER  # the rungs
+    thresholds: tuple[Resolver, ...] = (Fixed(100),)  # resolvers of the starting point
+    buffer: float = BUFFER  # share of a window for wrong estimates
+    policy: Policy = field(default_factory=Policy)  # the ladder's numbers
     hooks: Hooks = field(default_factory=Hooks)
-    automatic: bool = True
-    prompt: str = ""
-    choose_prompt: PromptChoice | None = None
+    automatic: bool = True  # the user's switch
+    prompt: str = ""  # the user's
+    choose_prompt: PromptChoice | None = None  # names the prompt if there is none
 
     def condenser(
         self,

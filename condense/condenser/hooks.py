@@ -35,17 +35,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The plan of a run; hooks may read its ``situation`` and change the rest.
-
-    ``strategies`` are the names of the rungs in their order, ``prompt`` and ``focus`` the user's,
-    ``prompt_key`` the prompt that is used if the user has none.
-    """
+    """The plan of a run; hooks may read its ``situation`` and change the rest."""
 
     situation: Situation
-    strategies: tuple[str, ...]
-    prompt: str
-    focus: str
-    prompt_key: str
+    strategies: tuple[str, ...]  # names of the rungs in their order
+    prompt: str  # the user's
+    focus: str  # the user's
+    prompt_key: str  # prompt if the user has none
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,25 +13,20 @@ from condense.tokens.counters import TokenCount
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One strategy's try; ``id`` is a fresh UUID, ``threshold`` a percentage of the window.
+    """One strategy's try."""
 
-    ``effective`` is the effective history at its start, ``focus`` is to be kept above all,
-    ``prompt_key`` names the prompt: "custom" is the user's own, "" is none. ``expected`` are the
-    tokens that its calls may take, by :func:`condense.expected_usage`.
-    """
-
-    id: str
+    id: str  # a fresh UUID
     strategy: str
     kind: Kind
     trigger: Trigger
-    threshold: float
+    threshold: float  # percentage of the window
     threshold_source: str
     tokens_before: TokenCount
     prompt: str = ""
-    prompt_key: str = ""
-    focus: str = ""
-    expected: Usage = field(default_factory=Usage)
-    effective: Sequence[Message] = field(default=(), repr=False)
+    prompt_key: str = ""  # "custom" is the user's own, "" none
+    focus: str = ""  # to be kept above all
+    expected: Usage = field(default_factory=Usage)  # tokens of its calls, by ``expected_usage``
+    effective: Sequence[Message] = field(default=(), repr=False)  # history at its start
     user: str = ""
     conversation: str = ""
 

@@ -20,17 +20,12 @@ UNSIGNED = noop("The provider's signed summary is not sent: what the person wrot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A reduction that is ready, and not applied yet.
-
-    A summary that is ``by_model`` may be written again, and mostly be changed by hand. ``scale``
-    converts estimated tokens to the unit of the reduction's sizes. ``refused`` is a model's summary
-    that a validator rejected: a person may use, change or rewrite it, or the reduction replaces it.
-    """
+    """A reduction that is ready, and not applied yet."""
 
     reduction: Reduction
-    by_model: bool
-    scale: float = 1.0
-    refused: Reduction | None = None
+    by_model: bool  # may be written again, and mostly changed by hand
+    scale: float = 1.0  # from estimates to the unit of the reduction's sizes
+    refused: Reduction | None = None  # a model's summary that a validator rejected
 
     @property
     def written(self) -> Reduction:

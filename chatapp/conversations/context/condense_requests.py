@@ -16,16 +16,12 @@ LONGEST_FOCUS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class CondenseScope:
-    """The part to condense: the messages from ``first`` to ``last``, by their numbers.
-
-    With a ``call`` it is the result of that call, made by message ``first``. With ``again`` message
-    ``first`` is a summary that is to be written once more, from all its originals.
-    """
+    """The part to condense: the messages from ``first`` to ``last``, by their numbers."""
 
     first: int
     last: int = 0
-    call: str = ""
-    again: bool = False
+    call: str = ""  # only its result, if it was made by message ``first``
+    again: bool = False  # message ``first`` is a summary, to be written from all its originals
 
     def to_json(self) -> dict[str, Any]:
         """Return the scope as JSON, in the form that pages send."""
@@ -42,18 +38,13 @@ class CondenseScope:
 
 @dataclass(frozen=True, slots=True)
 class CondenseRequest:
-    """A condensation by hand; its summary should keep ``focus`` above all.
+    """A condensation by hand; its summary should keep ``focus`` above all."""
 
-    With ``review`` a person reviews the summary before it is applied. Without a ``scope`` all
-    messages that the model has read are condensed. A request ``while_idle`` comes from the user's
-    settings. Requests with the same ``nonce`` are one request.
-    """
-
-    nonce: uuid.UUID
+    nonce: uuid.UUID  # requests with the same one are one request
     focus: str = ""
-    review: bool = False
-    scope: CondenseScope | None = None
-    while_idle: bool = False
+    review: bool = False  # a person reviews the summary before it is applied
+    scope: CondenseScope | None = None  # None for all that the model has read
+    while_idle: bool = False  # it comes from the user's settings
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the nonce, to be stored."""
@@ -86,13 +77,10 @@ def read_request(turn: Turn) -> CondenseRequest:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A possible end of the part to condense, with the part's messages and estimated tokens.
-
-    ``said`` is the text of the last message, or the names of the tools that it calls.
-    """
+    """A possible end of the part to condense, with the part's messages and estimated tokens."""
 
     seq: int
-    said: str
+    said: str  # the last message's text, or the names of the tools that it calls
     by_user: bool
     messages: int
     tokens: int

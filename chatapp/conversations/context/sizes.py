@@ -73,18 +73,13 @@ def room_in(conversation: Conversation) -> float:
 
 @dataclass(slots=True)
 class Scale:
-    """Weighs one conversation's context, from the provider's latest measurement.
+    """Weighs one conversation's context, from the provider's latest measurement."""
 
-    ``overhead`` is the estimate of system prompt and tools, used if nothing was measured;
-    ``measured_tokens`` covers them and all messages up to ``measured_seq``; ``reply`` is the
-    provider's name for the last reply that its model wrote.
-    """
-
-    overhead: int
+    overhead: int  # estimate of system prompt and tools, used if nothing was measured
     calibration: condense.Calibration = field(default_factory=condense.Calibration)
-    measured_tokens: int | None = None
+    measured_tokens: int | None = None  # of these and all messages up to ``measured_seq``
     measured_seq: int = 0
-    reply: str = ""
+    reply: str = ""  # the provider's name for the last one of its model
 
     @classmethod
     def read(
@@ -184,18 +179,14 @@ def source_label(source: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CondensingPoint:
-    """The tokens ``at`` which a window is condensed, or truncated if nothing is automatic.
-
-    ``percent`` is their share of the whole window. If no later point is possible, ``reserved`` is
-    the part of the window for the reply, and ``spare`` the part for estimates that are too low.
-    """
+    """The tokens ``at`` which a window is condensed, or truncated if nothing is automatic."""
 
     at: int
     window: int
-    percent: float
+    percent: float  # of the whole window
     automatic: bool = True
-    reserved: int = 0
-    spare: int = 0
+    reserved: int = 0  # for the reply, if no later point is possible
+    spare: int = 0  # for estimates that are too low
 
     @classmethod
     def of_budget(cls, budget: condense.Budget, *, automatic: bool) -> Self:

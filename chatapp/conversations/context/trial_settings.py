@@ -16,15 +16,12 @@ CLEAR = "clear"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """Possible settings: ``threshold`` is a percentage, a blank ``prompt`` is the default one.
+    """Possible settings."""
 
-    ``writer`` writes summaries; the ``strategy`` "clear" comes before any other.
-    """
-
-    strategy: str
-    threshold: float
-    prompt: str
-    writer: Profile
+    strategy: str  # "clear" comes before any other
+    threshold: float  # percentage
+    prompt: str  # blank for the default one
+    writer: Profile  # writes summaries
 
     @classmethod
     def in_force(cls, terms: TurnSettings) -> Self:

@@ -287,17 +287,12 @@ class CondenseRequests:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnContext(TurnSettings):
-    """The settings of a running turn; changes since come too late, but for spending limits.
-
-    ``question`` is the message that began it, unless that took the place of another; ``request`` is
-    the request of a turn that only condenses. ``requests`` are requests made while it goes on.
-    ``zone`` is the time zone of the person who said something last, "" if unknown.
-    """
+    """The settings of a running turn; changes since come too late, but for spending limits."""
 
     turn: Turn
-    question: condense.Message | None = None
-    request: CondenseRequest = NO_REQUEST
-    zone: str = ""
+    question: condense.Message | None = None  # began it, unless it took the place of another
+    request: CondenseRequest = NO_REQUEST  # of a turn that only condenses
+    zone: str = ""  # of the person who said something last, "" if unknown
     requests: CondenseRequests = field(default_factory=CondenseRequests, compare=False, repr=False)
 
     @property

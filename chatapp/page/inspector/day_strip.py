@@ -18,16 +18,13 @@ WIDTH, HEIGHT = 20, 40
 
 @dataclass(frozen=True, slots=True)
 class DayColumn:
-    """Tokens saved and USD spent on a day, and the heights of its bars.
-
-    The ``cost`` is that of the attempts that have a known one; ``unknown`` counts the others.
-    """
+    """Tokens saved and USD spent on a day, and the heights of its bars."""
 
     date: date
     saved: int
-    cost: Decimal | None
+    cost: Decimal | None  # of attempts whose cost is known
     measured: bool
-    unknown: int
+    unknown: int  # number of the others
     x: int
     up: float
     down: float

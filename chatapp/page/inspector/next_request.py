@@ -25,24 +25,18 @@ def hiders(records: CondensationQuerySet) -> tuple[AttemptWords, ...]:
 
 @dataclass(frozen=True, slots=True)
 class NextRequest:
-    """The next request: its cards, its size, an estimate unless ``measured``, and its window.
-
-    ``hiders`` are the records that hide something of the conversation from it, ``rewound`` counts
-    the messages that rewinds have set aside; ``starts`` is the size at which it would be condensed.
-    The first ``cached`` tokens should be in the provider's cache until about the moment
-    ``cached_until``, None if no time is known.
-    """
+    """The next request: its cards, its size, an estimate unless ``measured``, and its window."""
 
     cards: Sequence[parts.PartCard]
     tokens: int
-    measured: bool
+    measured: bool  # not estimated
     window: int
     model: str
-    hiders: Sequence[AttemptWords]
-    rewound: str
-    cached: int
-    cached_until: datetime | None
-    starts: sizes.CondensingPoint
+    hiders: Sequence[AttemptWords]  # records that hide something of the conversation
+    rewound: str  # counts the messages that rewinds have set aside
+    cached: int  # should be in the provider's cache
+    cached_until: datetime | None  # None if no time is known
+    starts: sizes.CondensingPoint  # the size at which it is condensed
 
     @property
     def percent(self) -> float:

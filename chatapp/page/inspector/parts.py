@@ -66,17 +66,13 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """A message with its tokens; ``made`` says that the engine wrote it, or part of it.
-
-    Of its texts those in ``pinned`` are rules and passages, which are no part of the talk;
-    ``ranks`` has those of passages that were recalled, by the texts of their blocks.
-    """
+    """A message with its tokens; ``made`` says that the engine wrote it, or part of it."""
 
     message: condense.Message
     tokens: int
-    made: bool
+    made: bool  # the engine wrote it, or part of it
     seq: int = 0
-    pinned: frozenset[str] = frozenset()
+    pinned: frozenset[str] = frozenset()  # texts that are no part of the talk
     ranks: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
@@ -214,21 +210,16 @@ def _text_parts(
 
 @dataclass(frozen=True, slots=True)
 class PartCard:
-    """The part of a request that is of one kind; ``percent`` is its share of the window.
-
-    ``cached`` are the tokens of it that were read from the provider's cache, None if unknown.
-    ``segment`` is the colour of the context bar that it belongs to, ``shade`` the number of earlier
-    kinds with that colour.
-    """
+    """The part of a request that is of one kind; ``percent`` is its share of the window."""
 
     kind: str
     label: str
     hint: str
-    segment: str
-    shade: int
+    segment: str  # its colour in the context bar
+    shade: int  # number of earlier kinds with that colour
     tokens: int
-    percent: float
-    cached: int | None
+    percent: float  # of the window
+    cached: int | None  # read from the provider's cache, None if unknown
     pieces: Sequence[Piece] = field(repr=False)
     beyond: int = 0
 

@@ -35,17 +35,13 @@ _counter = condense.CachedCounter(sizes.COUNTER)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The new parts of a request, and the parts of the one before that are not in it.
+    """The new parts of a request, and the parts of the one before that are not in it."""
 
-    The first ``same`` of its messages are those of the request before; ``parameters`` are the names
-    of the other differences.
-    """
-
-    same: int
+    same: int  # number of messages from the request before
     before: int
     added: Sequence[condense.Message]
     gone: Sequence[condense.Message]
-    parameters: Sequence[str]
+    parameters: Sequence[str]  # names of other differences
     system_changed: bool
     tools: Sequence[str]
 
@@ -143,22 +139,17 @@ def why_missed(call: ModelCall, before: ModelCall | None, found: Comparison | No
 
 @dataclass(frozen=True, slots=True)
 class SentCall:
-    """The request of a call, in cards, compared with the call before.
-
-    ``hiders`` are the records of the summaries and markers in it.
-    ``seen`` is None if no request is on record or its parts are lost. Its size is the provider's
-    measure or our estimate, and 0 if no profile knows the window.
-    """
+    """The request of a call, in cards, compared with the call before."""
 
     call: ModelCall
-    seen: StoredRequest | None
+    seen: StoredRequest | None  # None if none is on record, or parts are lost
     cards: Sequence[parts.PartCard] = ()
-    tokens: int = 0
+    tokens: int = 0  # measured or estimated
     measured: bool = False
-    window: int = 0
+    window: int = 0  # 0 if no profile knows it
     comparison: Comparison | None = None
     missed: str = ""
-    hiders: Sequence[labels.AttemptWords] = ()
+    hiders: Sequence[labels.AttemptWords] = ()  # records of its summaries and markers
     earlier: ModelCall | None = None
     later: ModelCall | None = None
 

@@ -50,30 +50,24 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A moment's place in the chart; turns and drops are numbered, each on their own.
-
-    The number of a drop is in the chart if it is ``shown``: if there is room for it.
-    """
+    """A moment's place in the chart; turns and drops are numbered, each on their own."""
 
     moment: Moment
     number: int
     x: float
     top: float
     y: float
-    shown: bool
+    shown: bool  # there is room for its number
 
 
 @dataclass(frozen=True, slots=True)
 class SizeHistory:
-    """The latest steps, the oldest first; the largest context among them had ``most`` tokens.
-
-    ``cut`` is True if there were earlier steps. The newest condensation was due at ``limit``.
-    """
+    """The latest steps, the oldest first; the largest context among them had ``most`` tokens."""
 
     steps: Sequence[Step]
     most: int
-    cut: bool
-    limit: int
+    cut: bool  # there were earlier steps
+    limit: int  # at which the newest condensation was due
     limit_y: float
     width: int = WIDTH
     height: int = HEIGHT

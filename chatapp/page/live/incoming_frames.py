@@ -38,22 +38,16 @@ class BadFrame(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SendMessage:
-    """``text`` starts a turn; ``nonce`` makes a repeated send harmless.
-
-    ``replaces`` is the seq of an earlier message of the user that this one is an edit of, and
-    ``attachments`` are the ids of its files; the blocks in the places that it ``drops`` are not
-    copied from that one. While a turn runs, one that may wait is ``queued``. A ``literal`` text has
-    no commands or paths. ``zone`` is the time zone of its sender's browser.
-    """
+    """A message that starts a turn."""
 
     text: str
-    nonce: uuid.UUID
-    replaces: int | None = None
-    attachments: tuple[uuid.UUID, ...] = ()
-    queued: bool = False
-    literal: bool = False
-    zone: str = ""
-    drops: tuple[int, ...] = ()
+    nonce: uuid.UUID  # makes a repeated send harmless
+    replaces: int | None = None  # seq of a message that this is an edit of
+    attachments: tuple[uuid.UUID, ...] = ()  # ids of its files
+    queued: bool = False  # it may wait while a turn runs
+    literal: bool = False  # no commands or paths
+    zone: str = ""  # time zone of its sender's browser
+    drops: tuple[int, ...] = ()  # places of blocks that are not copied from that
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +71,13 @@ class SendQueued:
 
 @dataclass(frozen=True, slots=True)
 class TakeUp:
-    """Start a turn without a new message: ``how`` is "retry", "continue" or "regenerate".
-
-    ``seq`` is the answer to regenerate, for once by another ``profile`` if one is given. ``zone``
-    is the time zone of the browser.
-    """
+    """Start a turn without a new message: ``how`` is "retry", "continue" or "regenerate"."""
 
     how: str
     nonce: uuid.UUID
-    seq: int = 0
-    profile: int | None = None
-    zone: str = ""
+    seq: int = 0  # the answer to regenerate
+    profile: int | None = None  # answers this once, if given
+    zone: str = ""  # time zone of the browser
 
 
 @dataclass(frozen=True, slots=True)

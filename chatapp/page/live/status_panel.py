@@ -62,43 +62,35 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """The distance to the next condensation in words; one that ``may_wait`` can be put off.
-
-    The ``note`` has the longest possible delay, or that it ``is_put_off``.
-    """
+    """The distance to the next condensation in words."""
 
     words: str
-    may_wait: bool = False
+    may_wait: bool = False  # it can be put off
     is_put_off: bool = False
-    note: str = ""
+    note: str = ""  # the longest possible delay, or that it is put off
 
 
 @dataclass(frozen=True, slots=True)
 class ContextState:
-    """The window of one conversation; sizes in tokens, ``percent`` of the whole window.
-
-    ``used`` is an estimate unless ``measured``. ``reason`` has the point of condensing in words,
-    ``source`` the origin of that setting, ``forecast`` the messages that pressing the button would
-    hide; ``due`` is there once it ``warn``s; ``spending`` is the spending under each limit.
-    """
+    """The window of one conversation; sizes in tokens, ``percent`` of the whole window."""
 
     conversation: uuid.UUID
-    used: int
+    used: int  # an estimate unless ``measured``
     measured: bool
     reserved: int
     available: int
     window: int
-    percent: float
+    percent: float  # of the whole window
     reserved_percent: float
     condenses_at: int
     condenses_at_percent: float
-    reason: str
-    source: str
+    reason: str  # the point of condensing in words
+    source: str  # the origin of that setting
     segments: tuple[Segment, ...]
     warn: bool
-    forecast: Forecast
-    due: Due | None
-    spending: Sequence[Spending] = ()
+    forecast: Forecast  # messages that pressing the button would hide
+    due: Due | None  # once it warns
+    spending: Sequence[Spending] = ()  # under each limit
 
 
 def context_state(conversation: Conversation, preferences: Preferences) -> ContextState | None:
@@ -225,34 +217,25 @@ def _segments(figures: events.ContextChanged) -> tuple[Segment, ...]:
 
 @dataclass(slots=True)
 class CondensingStatus:
-    """The status "Condensing context…": trigger, start (Unix seconds) and progress.
-
-    One that is ``awaited`` says that it begins after the step. ``draft`` is the summary so far if
-    somebody is to review it; ``review`` is the review's key, and ``shown`` its HTML.
-    """
+    """The status "Condensing context…": trigger, start (Unix seconds) and progress."""
 
     trigger: str
-    started: float = field(default_factory=time.time)
+    started: float = field(default_factory=time.time)  # Unix seconds
     tokens_written: int = 0
-    awaited: bool = False
-    draft: str | None = None
-    review: int = 0
-    shown: str = ""
+    awaited: bool = False  # it begins after the step
+    draft: str | None = None  # the summary so far if somebody is to review it
+    review: int = 0  # its key
+    shown: str = ""  # its HTML
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """The line at the composer: ``kind`` is "error", "retry", "warning" or "info".
+    """The line at the composer; its English text is translated when it is rendered."""
 
-    Its ``text`` is English, and translated for the reader when it is rendered.
-
-    ``until`` is when a retry is made (Unix seconds); ``details`` is for copying.
-    """
-
-    kind: str
+    kind: str  # "error", "retry", "warning" or "info"
     text: str
-    details: str = ""
-    until: float | None = None
+    details: str = ""  # to copy
+    until: float | None = None  # when a retry is made (Unix seconds)
 
 
 def read_panel(

@@ -38,15 +38,11 @@ TABLE_COLUMNS = (
 
 @dataclass(frozen=True)
 class AttemptLine(AttemptWords):
-    """One attempt; ``words`` describe its cause, strategy and result.
+    """One attempt."""
 
-    ``status`` is its state now: its result may have been rewound since. ``instead`` describes the
-    attempt that replaced one without a result.
-    """
-
-    status: str
-    words: Sequence[str]
-    instead: str
+    status: str  # its state now; its result may have been rewound
+    words: Sequence[str]  # cause, strategy and result
+    instead: str  # the attempt that replaced one without a result
 
 
 def attempt_line(attempt: Condensation) -> AttemptLine:
@@ -117,15 +113,11 @@ def _usd(cost: Decimal | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Net:
-    """In USD: the price of the saved tokens in one more request, and the rest after the cost.
-
-    ``tokens_unpriced`` are those of profiles without a known price, which count for nothing.
-    ``left`` is None if no cost is known.
-    """
+    """In USD: the price of the saved tokens in one more request, and the rest after the cost."""
 
     worth: Decimal
-    left: Decimal | None
-    tokens_unpriced: int
+    left: Decimal | None  # None if no cost is known
+    tokens_unpriced: int  # of profiles without a known price, worth nothing here
 
 
 def net_of(owner: User, totals: Mapping[str, Any]) -> Net:
@@ -146,16 +138,13 @@ def net_of(owner: User, totals: Mapping[str, Any]) -> Net:
 
 @dataclass(frozen=True, slots=True)
 class ReviewLine:
-    """One review that is over: ``who`` answered, and the ``lines`` that they changed.
-
-    One that was stopped before it was answered has the text that was ``typed`` until then.
-    """
+    """One review that is over."""
 
     review: Review
-    who: str
-    lines: Sequence[tuple[str, str]] = ()
+    who: str  # answered
+    lines: Sequence[tuple[str, str]] = ()  # changed by them
     cut: bool = False
-    typed: str = ""
+    typed: str = ""  # until it was stopped
 
 
 def review_lines(attempt: Condensation) -> list[ReviewLine]:
@@ -191,19 +180,14 @@ class PartCost:
 
 @dataclass(frozen=True)
 class Record(AttemptWords):
-    """An attempt with its decision, its tries, its calls and its result.
-
-    ``rungs`` are its tries and itself. ``decision`` has the numbers, ``distance`` counts since the
-    condensation before, ``spent`` has input, cache and output apart, and ``reviews`` are people's
-    answers to its drafts.
-    """
+    """An attempt with its decision, its tries, its calls and its result."""
 
     decision: str
-    distance: str
-    rungs: Sequence[AttemptLine]
+    distance: str  # counts since the condensation before
+    rungs: Sequence[AttemptLine]  # its tries and itself
     calls: Sequence[ModelCall]
-    spent: Sequence[PartCost]
-    reviews: Sequence[ReviewLine]
+    spent: Sequence[PartCost]  # input, cache and output apart
+    reviews: Sequence[ReviewLine]  # people's answers to its drafts
     undoable: bool = False
 
 

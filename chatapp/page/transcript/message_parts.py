@@ -48,19 +48,15 @@ LiveTools = Mapping[str, LiveTool]
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A file that was attached: its ``text``, or the first of it; ``index`` is its block's place.
+    """A file that was attached."""
 
-    ``size`` is in bytes; ``pages`` are a PDF's. One that the words have ``mentioned`` comes and
-    goes with them, and may be a folder's list of files.
-    """
-
-    index: int
+    index: int  # its block's place
     name: str
-    text: str
+    text: str  # or the first of it
     cut: bool
-    size: int | None
-    pages: int | None
-    mentioned: bool = False
+    size: int | None  # bytes
+    pages: int | None  # of a PDF
+    mentioned: bool = False  # by the words: comes and goes with them
     is_folder: bool = False
     kind: ClassVar[str] = "file"
 
@@ -88,15 +84,12 @@ class CommandPart:
 
 @dataclass(frozen=True, slots=True)
 class PinnedPart:
-    """A rule of the user's own, or a quote from message ``seq`` by a ``role``.
-
-    It may also be a rule that an imported file ``claimed`` to be the user's.
-    """
+    """A rule of the user's own, or a quote."""
 
     text: str
-    seq: int = 0
+    seq: int = 0  # of the quoted message
     role: str = ""
-    claimed: bool = False
+    claimed: bool = False  # only an imported file says that the user set it
     kind: ClassVar[str] = "pinned"
 
 
@@ -110,15 +103,12 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtPart:
-    """A thought of so many ``seconds``; "" if the provider keeps its text.
+    """A thought."""
 
-    One that goes on does so ``since`` (Unix seconds), and is the element ``id`` of the page.
-    """
-
-    text: str = ""
-    seconds: int | None = None
-    since: float | None = None
-    id: str = ""
+    text: str = ""  # "" if the provider keeps it
+    seconds: int | None = None  # None while it goes on
+    since: float | None = None  # Unix seconds, while it goes on
+    id: str = ""  # element of the page, while it goes on
     kind: ClassVar[str] = "thought"
 
     @property
@@ -138,44 +128,33 @@ class NotePart:
 
 @dataclass(frozen=True, slots=True)
 class HiddenBy:
-    """The ``reason`` that hides something from the model, with its row's ``row_id`` and ``at``.
-
-    ``words`` count everything hidden for the same reason.
-    """
+    """The ``reason`` that hides something from the model, with its row's ``row_id`` and ``at``."""
 
     reason: str
-    row_id: str
+    row_id: str  # of the row that hides it
     at: str
-    words: str
+    words: str  # count everything hidden for the same reason
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCard:
-    """One tool call with its result.
-
-    ``state`` is "waiting" for its turn, "asked", "running", "done", "failed", "denied" by a person,
-    or "unanswered"; one that runs does so since ``since`` (Unix seconds), and one that ran took
-    ``seconds``, unless it was imported. ``size`` counts the result's characters, of which
-    ``result`` may have the first only; ``cleared`` says why the model sees only a line of it, and
-    ``whole`` names an output that was cut in the middle. A person may be ``asked`` about its
-    ``access``.
-    """
+    """One tool call with its result."""
 
     id: str
     name: str
     argument: str
     input: str
-    result: str
-    state: str
-    size: int
+    result: str  # or the first of it
+    state: str  # waiting, asked, running, done, failed, denied (by a person) or unanswered
+    size: int  # characters of the result
     cut_input: bool = False
     cut_result: bool = False
-    seconds: float | None = None
-    since: float | None = None
-    whole: str = ""
-    cleared: HiddenBy | None = None
+    seconds: float | None = None  # None before its end, and for an imported one
+    since: float | None = None  # Unix seconds, while it runs
+    whole: str = ""  # name of an output that was cut in the middle
+    cleared: HiddenBy | None = None  # reason that the model sees only a line of it
     asked: Question | None = None
-    access: str = ""
+    access: str = ""  # that a person is asked about
     kind: ClassVar[str] = "tool"
 
     @property

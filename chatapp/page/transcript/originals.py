@@ -36,16 +36,12 @@ _ENDS = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A hidden message's row with its ``tokens``, and the ``keys`` of all messages shown in it.
-
-    Its first ``line`` stands for its ``words``; calls and thoughts are apart. ``missing`` are its
-    facts that the summary does not keep as they were.
-    """
+    """A hidden message."""
 
     row: Row
     tokens: int
-    keys: list[int]
-    missing: list[Fact]
+    keys: list[int]  # of all messages shown in it
+    missing: list[Fact]  # facts that the summary does not keep as they were
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -85,14 +81,11 @@ class Originals:
 
 @dataclass(frozen=True, slots=True)
 class Descent:
-    """The depth of a summary in condensations, 0 without one, and the summary ``before`` it.
+    """The descent of a summary."""
 
-    ``lines`` are the differences, each with its kind: "added", "removed", "same" or "place".
-    """
-
-    generation: int
-    before: Condensation | None
-    lines: Sequence[tuple[str, str]] = ()
+    generation: int  # depth in condensations, 0 without a summary
+    before: Condensation | None  # the summary before it
+    lines: Sequence[tuple[str, str]] = ()  # differences: "added", "removed", "same" or "place"
     cut: bool = False
 
 

@@ -52,17 +52,13 @@ _SHEETS = ("variables.css", "prose.css", "code.css")
 
 @dataclass(slots=True)
 class MessagePart:
-    """A piece of a message: its ``kind`` is "text", "file", "image" or "tool".
+    """A piece of a message."""
 
-    A text's ``name`` is that of its footnotes. An image's ``data`` is its data URL; a tool's
-    ``text`` is its input, and its ``result`` the answer, if that is to be read.
-    """
-
-    kind: str
-    text: str = ""
-    name: str = ""
-    data: str = ""
-    result: str = ""
+    kind: str  # "text", "file", "image" or "tool"
+    text: str = ""  # a tool's is its input
+    name: str = ""  # of a text: that of its footnotes
+    data: str = ""  # an image's data URL
+    result: str = ""  # of a tool, if that is to be read
     failed: bool = False
 
     @property
@@ -73,19 +69,15 @@ class MessagePart:
 
 @dataclass(slots=True)
 class CopyEntry:
-    """A message, or a condensation, which has its ``attempt``.
-
-    Each passage ``recalled`` for it has the ``seq`` of its entry, or 0, and no text where that
-    entry leaves out some of its message. Only a copy for its owner ``shows_cost``.
-    """
+    """A message, or a condensation."""
 
     role: str
     seq: int
     at: datetime
     parts: list[MessagePart] = field(default_factory=list)
-    attempt: Condensation | None = None
-    recalled: RecalledPart | None = None
-    shows_cost: bool = False
+    attempt: Condensation | None = None  # of a condensation
+    recalled: RecalledPart | None = None  # with the ``seq`` of their entries, or 0
+    shows_cost: bool = False  # it is a copy for its owner
 
     @property
     def label(self) -> str:

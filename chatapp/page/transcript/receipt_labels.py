@@ -16,20 +16,15 @@ _LONGEST_ID = 18  # digits
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact of the hidden part with its verdict, the ``state``; ``words`` say it.
+    """A fact of the hidden part with its verdict."""
 
-    ``marked`` is its text in three parts, the second is the figure or name in it; ``instead`` is
-    the summary's text in its place. ``index`` is its place in the record's receipt, and ``source``
-    the message that it is from, if that is known.
-    """
-
-    index: int
+    index: int  # place in the record's receipt
     text: str
     state: condense.FactState
-    words: str
-    source: int | None = None
-    marked: tuple[str, str, str] = ("", "", "")
-    instead: str = ""
+    words: str  # say the verdict
+    source: int | None = None  # number of the message that it is from, if known
+    marked: tuple[str, str, str] = ("", "", "")  # the figure or name is the second part
+    instead: str = ""  # the summary's text in its place
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,15 +32,12 @@ class RecalledPassage:
 
 @dataclass(frozen=True, slots=True)
 class RecalledPart:
-    """The passages recalled with a message, and other text ``before`` them in an imported file.
+    """The passages recalled with a message."""
 
-    Or those of earlier messages that this one ``forgets``. It may have ``missed`` what to forget.
-    """
-
-    before: str
+    before: str  # other text, in an imported file
     passages: Sequence[RecalledPassage]
-    forgets: bool = False
-    missed: bool = False
+    forgets: bool = False  # they are those of earlier messages that it forgets
+    missed: bool = False  # it did not find what to forget
 
     @property
     def label(self) -> str:
@@ -90,17 +87,13 @@ def hider(attempt: Condensation) -> HiddenBy:
 
 @dataclass(frozen=True, slots=True)
 class TurnCost:
-    """Tokens and USD of all calls of a turn, summaries and failures included.
-
-    The cost is None if that of some call is unknown. Unless ``measured``, a part of some call's
-    tokens is an estimate.
-    """
+    """Tokens and USD of all calls of a turn, summaries and failures included."""
 
     calls: int
     tokens_in: int
     tokens_out: int
-    cost: Decimal | None
-    measured: bool = True
+    cost: Decimal | None  # None if that of some call is unknown
+    measured: bool = True  # no tokens of a call are an estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +107,13 @@ class TurnFigures:
 
 @dataclass(frozen=True, slots=True)
 class VersionChoice:
-    """The shown version of a message or an answer; ``earlier`` and ``later`` show others.
+    """The shown version of a message or an answer."""
 
-    The rows of versions that were set aside have the same ``place``.
-    """
-
-    place: str
+    place: str  # the same in rows of versions that were set aside
     number: int
     count: int
-    earlier: uuid.UUID | None
-    later: uuid.UUID | None
+    earlier: uuid.UUID | None  # another version
+    later: uuid.UUID | None  # another version
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,34 +127,26 @@ class RowPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class MessageRow(RowPlace):
-    """A message of the user or the agent; an agent's row includes the results of its tools.
-
-    Hidden passages that were added to it are ``recalled``. ``call`` wrote it, and ``missed`` is the
-    reason why the prompt was not read from the provider's cache. ``turn`` is set on the last
-    message of a turn that took more than one call; ``is_step`` is True if the agent called tools
-    here and went on. ``cut`` explains why an answer is not whole; the last one is then
-    ``continuable``. ``around`` are the surroundings at its sending. A ``pinned`` message is kept
-    word for word, which takes ``pinned_tokens``; a visible one is ``pinnable``.
-    """
+    """A message of the user or the agent; an agent's row includes the results of its tools."""
 
     role: str
     parts: Sequence[Part]
     created_at: datetime
-    recalled: RecalledPart | None = None
-    around: str = ""
-    call: ModelCall | None = None
-    missed: str = ""
-    turn: TurnCost | None = None
-    is_step: bool = False
-    cut: str = ""
+    recalled: RecalledPart | None = None  # hidden passages added to it
+    around: str = ""  # surroundings at its sending
+    call: ModelCall | None = None  # wrote it
+    missed: str = ""  # reason that the prompt was not read from a cache
+    turn: TurnCost | None = None  # on the last message of a turn of several calls
+    is_step: bool = False  # the agent called tools here and went on
+    cut: str = ""  # reason that an answer is not whole
     versions: VersionChoice | None = None
     hidden_by: HiddenBy | None = None
     editable: bool = False
     rewindable: bool = False
-    pinned: bool = False
+    pinned: bool = False  # kept word for word
     pinned_tokens: int = 0
-    pinnable: bool = False
-    continuable: bool = False
+    pinnable: bool = False  # it is visible
+    continuable: bool = False  # the last one, if it is cut
     repeatable: bool = False
     template: ClassVar[str] = "chat/rows/message.html"
 
@@ -187,76 +169,57 @@ class ContinuedRow(RowPlace):
 
 @dataclass(frozen=True, kw_only=True)
 class CondensationRow(RowPlace, AttemptWords):
-    """An attempt that condensed, truncated or cleared; ``words`` names its kind.
+    """An attempt that condensed, truncated or cleared."""
 
-    The originals of an ``undoable`` one fit if it ``fits``. Later condensations stand on one that
-    is ``undoable_below``; ``redone_with`` counts those undone at the same time. One that hides no
-    messages is a ``slim`` line. A person's first one ``nudges`` to look into it. The
-    ``named_window`` is the provider's, if it refused a request and the profile's is larger.
-    """
-
-    words: KindWords
+    words: KindWords  # name its kind
     undoable: bool
-    fits: bool
-    undoable_below: bool
+    fits: bool  # the originals would
+    undoable_below: bool  # with the later ones that stand on it
     redoable: bool
-    redone_with: int
+    redone_with: int  # number of those undone at the same time
     rewritable: bool
-    slim: bool
+    slim: bool  # one line, as it hides no messages
     hidden_by: HiddenBy | None
-    nudges: bool
-    named_window: int | None = None
+    nudges: bool  # a person's first one: look into it
+    named_window: int | None = None  # the provider's, if smaller than the profile's
     template: ClassVar[str] = "chat/rows/condensation.html"
 
 
 @dataclass(frozen=True, kw_only=True)
 class FailureRow(RowPlace, AttemptWords):
-    """An attempt that hid nothing, and that no other replaced.
+    """An attempt that hid nothing, and that no other replaced."""
 
-    ``failed`` is False if it was cancelled or had nothing to do. It is ``repeatable`` unless its
-    part is unknown: ``scope`` is that part as JSON, an empty object for the whole conversation.
-    """
-
-    failed: bool
-    repeatable: bool
-    scope: str
+    failed: bool  # not cancelled, and it had something to do
+    repeatable: bool  # its part is known
+    scope: str  # that part as JSON, {} for all
     template: ClassVar[str] = "chat/rows/failure.html"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TurnRow(RowPlace):
-    """A turn that failed, was interrupted, or stopped without an answer, with its ``reason``.
-
-    While it is the last turn, ``commands`` take it up again: "turn.retry" and "turn.continue".
-    ``figures`` are those that no message shows.
-    """
+    """A turn that failed, was interrupted, or stopped without an answer."""
 
     turn: Turn
     name: str
     reason: str
     failed: bool
-    figures: TurnFigures | None
-    commands: tuple[str, ...] = ()
+    figures: TurnFigures | None  # that no message shows
+    commands: tuple[str, ...] = ()  # while it is the last turn
     template: ClassVar[str] = "chat/rows/turn.html"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RewindRow(RowPlace):
-    """A rewind: ``rows`` are those that it set aside, ``words`` count the hidden messages.
-
-    It is a version of a message or answer if it can be ``shown`` again, and only the ``rest`` of
-    the hidden ones if an earlier page has the beginning. It is one ``slim`` line if it only made
-    room for something else, or was undone.
-    """
+    """A rewind."""
 
     rewind: Rewind
     name: str
-    words: str
+    words: str  # count the hidden messages
     undoable: bool = False
-    shown: bool = False
-    rest: bool = False
-    slim: bool = False
-    rows: Sequence["Row"] = ()
+    shown: bool = False  # can be shown again, as a version
+    rest: bool = False  # an earlier page has the beginning
+    slim: bool = False  # one line: undone, or made room for something
+    rows: Sequence["Row"] = ()  # that it set aside
     template: ClassVar[str] = "chat/rows/rewind.html"
 
     @property
@@ -271,13 +234,9 @@ Row = MessageRow | ContinuedRow | CondensationRow | FailureRow | TurnRow | Rewin
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """Rows in reading order, as they stood at a revision of the conversation.
-
-    ``older`` is the cut where the page before it ends, ``newer`` the one where the page after it
-    begins; "" when there is none.
-    """
+    """Rows in reading order, as they stood at a revision of the conversation."""
 
     rows: Sequence[Row]
-    older: str
-    newer: str
+    older: str  # cut where the page before it ends, or ""
+    newer: str  # cut where the page after it begins, or ""
     revision: int

@@ -22,16 +22,13 @@ BEST, PER_CONVERSATION = 50, 5
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A found message: its author, place and time, and the reason if it is hidden.
-
-    ``excerpt`` is in pieces: words, each with True if they match the search.
-    """
+    """A found message."""
 
     at: str
     who: str
-    hidden: str
+    hidden: str  # the reason, if it is
     when: datetime
-    excerpt: Sequence[tuple[str, bool]]
+    excerpt: Sequence[tuple[str, bool]]  # words, True if they match the search
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,17 +42,14 @@ class Figures:
 
 @dataclass(frozen=True)
 class ShownReview(AttemptWords):
-    """A review as the page shows it; the ``cost`` is of all its tries so far.
-
-    ``summary`` and ``focus`` are as somebody has typed them, or as they would begin.
-    """
+    """A review as the page shows it."""
 
     review: Review
     proposal: condense.Proposal
-    summary: str
-    focus: str
+    summary: str  # as somebody has typed it, or as it would begin
+    focus: str  # the same
     figures: Figures
-    cost: Decimal | None
+    cost: Decimal | None  # of all its tries so far
     cost_measured: bool
 
     @property

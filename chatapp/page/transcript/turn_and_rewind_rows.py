@@ -30,13 +30,9 @@ from chatapp.project.sentences import translate as _
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A row, its place in reading order, and the rewind that set it aside, if any.
+    """A row, its place in reading order, and the rewind that set it aside, if any."""
 
-    The first number of ``key`` is a position, the second one the seq it was written at, halves
-    being events between two messages.
-    """
-
-    key: tuple[float, float]
+    key: tuple[float, float]  # position, and seq at its writing; halves are events between messages
     row: Row
     rewind: UUID | None = None
 

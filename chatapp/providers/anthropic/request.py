@@ -37,18 +37,14 @@ _UNSIGNED: deque[tuple[str, ...]] = deque(maxlen=1_000)
 
 @dataclass(frozen=True, slots=True)
 class AnthropicTraits:
-    """The parts that a request may have; those that a server refuses are left out of the next.
-
-    ``reasoning`` is "none" if no reply may have unsigned thinking, and "" if any may; with any
-    other value each must have some.
-    """
+    """The parts that a request may have; those that a server refuses are left out of the next."""
 
     late_system: bool = False
     diagnoses: bool = True
     marks: bool = True
     effort: bool = True
     betas: bool = True
-    reasoning: str = ""
+    reasoning: str = ""  # "none": no unsigned thinking; "": any may have it; else all need some
     max_output: int = sys.maxsize
     most_images: int = sys.maxsize
 

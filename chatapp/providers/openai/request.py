@@ -45,29 +45,21 @@ _KEYWORDS = ("type", "description", "properties", "required", "items", "enum")
 
 @dataclass(frozen=True, slots=True)
 class OpenAITraits:
-    """The parts that a request may have; those that a server refuses are left out of the next.
-
-    ``completion_limit`` chooses between two names for the limit of a reply, and ``marks`` asks for
-    the cache that comes unasked elsewhere. The others are permissions: ``any_ids`` for ids of calls
-    of any length, ``user_after_tool`` for a user's message right after a tool's result,
-    ``call_extras`` for fields of other vendors in a call, ``unsigned_calls`` for calls of other
-    models. Each reply must have the field ``reasoning``, or "none" of them; ``no_text`` is the text
-    of one that only calls tools.
-    """
+    """The parts that a request may have; those that a server refuses are left out of the next."""
 
     tools: bool = True
     streaming_usage: bool = True
     system_role: bool = True
-    completion_limit: bool = False
-    marks: bool = False
+    completion_limit: bool = False  # which of two names a reply's limit has
+    marks: bool = False  # ask for the cache that comes unasked elsewhere
     temperature: bool = True
     effort: bool = True
-    any_ids: bool = True
-    user_after_tool: bool = True
-    call_extras: bool = True
-    unsigned_calls: bool = True
-    reasoning: str = ""
-    no_text: str | None = None
+    any_ids: bool = True  # ids of calls of any length
+    user_after_tool: bool = True  # a user's message right after a result
+    call_extras: bool = True  # fields of other vendors in a call
+    unsigned_calls: bool = True  # calls of other models
+    reasoning: str = ""  # field that each reply must have; "none" for no reply
+    no_text: str | None = None  # text of a reply that only calls tools
     plain_schemas: bool = False
     max_output: int = sys.maxsize
     most_images: int = sys.maxsize

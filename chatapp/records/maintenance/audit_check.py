@@ -40,18 +40,14 @@ _EXPORTED = ("number", "kind", "payload", "previous", "hash", "openings")
 
 @dataclass(slots=True)
 class ChainFindings:
-    """The findings about one chain: ``problems`` are sentences, none if it holds.
-
-    It is ``since`` then that the conversation is on record; ``erased`` contents can't be compared
-    any more, and ``waiting`` messages are to be part of the next entry.
-    """
+    """The findings about one chain."""
 
     conversation: Conversation
-    since: datetime
+    since: datetime  # on record since then
     entries: int = 0
-    erased: int = 0
-    waiting: int = 0
-    problems: list[str] = field(default_factory=list)
+    erased: int = 0  # contents that can't be compared any more
+    waiting: int = 0  # messages for the next entry
+    problems: list[str] = field(default_factory=list)  # sentences, none if it holds
 
     @property
     def holds(self) -> bool:
@@ -60,16 +56,13 @@ class ChainFindings:
 
 
 class _Told(NamedTuple):
-    """One recorded value: a fact, or the digest of ``texts``; without ``salt`` it is erased.
-
-    It is final, unless it ``passes``: then a newer entry replaces it.
-    """
+    """One recorded value: a fact, or a digest."""
 
     number: int
     said: Any
-    passes: bool
-    texts: Collection[str] | None = None
-    salt: str | None = None
+    passes: bool  # a newer entry replaces it
+    texts: Collection[str] | None = None  # of the digest
+    salt: str | None = None  # None once it is erased
 
     def stored(self, contents: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the current content that the digest covers; None for erased content."""

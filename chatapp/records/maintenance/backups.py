@@ -49,16 +49,12 @@ _DRAFT = ".palimpsest-backup-"
 
 @dataclass(frozen=True, slots=True)
 class BackupPaths:
-    """The paths of a backup's parts; a key is None if it stays out.
+    """The paths of a backup's parts; a key is None if it stays out."""
 
-    The ``database`` is None if the one in use is no file. There may be no file of the ``seal_key``:
-    it is made with the first seal.
-    """
-
-    database: Path | None
+    database: Path | None  # None if it is no file
     workspaces: Path
-    key: Path | None = None
-    seal_key: Path | None = None
+    key: Path | None = None  # None if it stays out
+    seal_key: Path | None = None  # made with the first seal
 
 
 def stored(*, with_key: bool) -> BackupPaths:
@@ -79,14 +75,11 @@ def holds_key(path: Path) -> bool:
 
 @dataclass(slots=True)
 class Backup:
-    """The contents of a backup: ``files`` with their SHA-256, ``left_out`` with the reason.
+    """The contents of a backup."""
 
-    The ``damage`` is that of the database's file, which the archive has not.
-    """
-
-    files: dict[str, str] = field(default_factory=dict)
-    left_out: list[str] = field(default_factory=list)
-    damage: str = ""
+    files: dict[str, str] = field(default_factory=dict)  # with their SHA-256
+    left_out: list[str] = field(default_factory=list)  # with the reason
+    damage: str = ""  # of the database's file, which is not in it
 
 
 def write_backup(source: BackupPaths, path: Path) -> Backup:

@@ -273,15 +273,11 @@ def too_long(most: int) -> str:
 
 @dataclass(frozen=True)
 class Sample:
-    """The beginning of a file or a folder, by which its format is recognised.
+    """The beginning of a file or a folder, by which its format is recognised."""
 
-    ``names`` are those of the files; ``items`` are the first objects of its list or of its lines,
-    and ``head`` is the text up to there.
-    """
-
-    names: frozenset[str]
-    head: str = ""
-    items: tuple[dict[str, Any], ...] = ()
+    names: frozenset[str]  # of the files
+    head: str = ""  # the text up to the first items
+    items: tuple[dict[str, Any], ...] = ()  # the first of its list or of its lines
     in_lines: bool = False
 
 

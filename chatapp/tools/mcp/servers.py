@@ -55,15 +55,12 @@ class Way(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server: its ``address`` is a URL or a command, its ``secrets`` headers or variables.
+    """An MCP server; after a change but of its ``key``, connections are made anew."""
 
-    ``key`` is its identity; after a change of the other fields, connections are made anew.
-    """
-
-    key: int
+    key: int  # its identity
     name: str
     way: Way
-    address: str
+    address: str  # a URL or a command
     secrets: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def hide(self, text: str) -> str:
