@@ -177,18 +177,14 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
 
 
 class Recorded(models.Model):
-    """A row with audit entries: its ``FACTS`` in plain text, its ``CONTENTS`` as a digest.
-
-    ``AUDITED_IN`` is the filter path to the conversation's key. Outside the statuses ``OPEN``,
-    only values in ``CHANGING`` may change; each such content has a digest of its own.
-    """
+    """A row with audit entries."""
 
     KIND: ClassVar[AuditEntry.Kind]
-    AUDITED_IN: ClassVar[str] = "conversation_id"
-    FACTS: ClassVar[tuple[str, ...]]
-    CONTENTS: ClassVar[tuple[str, ...]] = ()
+    AUDITED_IN: ClassVar[str] = "conversation_id"  # filter path to the conversation's key
+    FACTS: ClassVar[tuple[str, ...]]  # columns in plain text
+    CONTENTS: ClassVar[tuple[str, ...]] = ()  # columns as a digest
     OPEN: ClassVar[tuple[str, ...]] = ("pending",)
-    CHANGING: ClassVar[tuple[str, ...]] = ()
+    CHANGING: ClassVar[tuple[str, ...]] = ()  # may change; digests of their own
     SAID: ClassVar[frozenset[str]] = frozenset()
 
     class Meta:

@@ -93,19 +93,9 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
 class ModelCall(fields.Speaking):
     """One request to a model, with its purpose, usage and cost; failed requests are kept, too.
 
-    ``tokens_estimated`` is the estimate of the prompt before calibration, images and PDFs
-    (``tokens_media``) included; later estimates learn from it and the measured usage. Without
-    ``usage_measured`` the provider did not report all usage, as of a call that broke off: its
-    output is an estimate, and with it the cost; so is its prompt unless ``prompt_measured``.
-
     A row is made before the call, with the estimated cost of its prompt, so that budgets count it.
     Until the answer is complete, its ``pieces`` have the text so far; the transaction that stores
-    the message deletes them. ``draft`` is kept of a call that broke off with more than its message
-    may hold: thinking, and incomplete calls, as JSON.
-
-    The provider's names are ``request_id`` and ``reply_id``; ``cache_miss`` is its reason for not
-    reading ``tokens_missed`` of the prompt from its cache, and ``transformations`` are its changes
-    to the request. ``seconds_to_first`` passed before the model wrote anything.
+    the message deletes them.
     """
 
     class Status(models.TextChoices):
@@ -135,7 +125,7 @@ class ModelCall(fields.Speaking):
     owner = models.CharField(max_length=120, null=True)  # noqa: DJ001 - so that no row is written anew
     purpose = models.CharField(max_length=10, choices=Purpose)
     status = models.CharField(max_length=12, choices=Status, default=Status.RUNNING)
-    draft = models.TextField(blank=True)
+    draft = models.TextField(blank=True)  # JSON of one that broke off with more than its message
     profile_name = models.CharField(max_length=80)
     provider = models.CharField(max_length=20, blank=True)
     model = models.CharField(max_length=100)
@@ -143,17 +133,17 @@ class ModelCall(fields.Speaking):
     tokens_output = models.PositiveIntegerField(default=0)
     tokens_cache_read = models.PositiveIntegerField(default=0)
     tokens_cache_write = models.PositiveIntegerField(default=0)
-    usage_measured = models.BooleanField(default=True)
-    tokens_estimated = models.PositiveIntegerField(null=True)
-    tokens_media = models.PositiveIntegerField(default=0)
+    usage_measured = models.BooleanField(default=True)  # else output and cost are estimated
+    tokens_estimated = models.PositiveIntegerField(null=True)  # of the prompt, before calibration
+    tokens_media = models.PositiveIntegerField(default=0)  # images and PDFs among these
     cost = fields.usd()
     seconds = models.FloatField(default=0)
-    seconds_to_first = models.FloatField(null=True)
-    request_id = fields.CharField(max_length=100, blank=True)
-    reply_id = fields.CharField(max_length=100, blank=True)
-    cache_miss = fields.CharField(max_length=100, blank=True)
-    tokens_missed = models.PositiveIntegerField(null=True)
-    transformations = fields.JSONField(default=list)
+    seconds_to_first = models.FloatField(null=True)  # before the model wrote anything
+    request_id = fields.CharField(max_length=100, blank=True)  # the provider's name for it
+    reply_id = fields.CharField(max_length=100, blank=True)  # the provider's name for its reply
+    cache_miss = fields.CharField(max_length=100, blank=True)  # reason of the provider
+    tokens_missed = models.PositiveIntegerField(null=True)  # of the prompt, in its cache
+    transformations = fields.JSONField(default=list)  # by the provider, of the request
     error = fields.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 

@@ -156,18 +156,11 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
 class Condensation(fields.Speaking, Recorded, Hiding):
     """One attempt to make the context smaller, from its start.
 
-    It is declined if there was too little to condense or to clear: nothing went wrong. One that is
-    drafted ahead was written in the background, belongs to no turn before it is used, and is
-    ``unused`` if something made it useless first. ``message`` is the summary or marker it left;
-    ``at_seq`` was the newest message when it began. The profile that wrote the summary is the
-    ``writer``, if it was another one. The ``predicted`` usage of its calls, in tokens and USD, was
-    stored before the first of them. A try is ``made_for`` the attempt that took its place in the
-    end: one attempt is that row with its ``tries``. Its ``total_cost`` and ``work_seconds`` are
-    theirs too, and a person's time for a review, the ``review_seconds``, is apart. A person may
-    have rated the summary, with a reason that later summary requests pass on. A clearing hides
-    results only. ``folded`` is as the engine's ``to_json`` gives it, to be read by ``read_folded``.
-    The ``scope`` of one that was of a part only is as the page sends it, to be tried again.
-    ``rewind_parent`` is the rewind that took along an attempt without a message.
+    ``message`` is the summary or marker that it left; the profile that wrote it is the ``writer``,
+    if it was another one. A try is ``made_for`` the attempt that took its place in the end: one
+    attempt is that row with its ``tries``. Its ``total_cost`` and ``work_seconds`` are theirs too,
+    and a person's time for a review, the ``review_seconds``, is apart. The ``predicted`` usage of
+    its calls was stored before the first of them.
     """
 
     KIND = AuditEntry.Kind.CONDENSATION
@@ -263,7 +256,7 @@ class Condensation(fields.Speaking, Recorded, Hiding):
         db_constraint=False,
         db_index=False,
     )
-    at_seq = models.PositiveIntegerField()
+    at_seq = models.PositiveIntegerField()  # newest message when it began
     status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
     kind = models.CharField(max_length=10, choices=Kind)
     strategy = models.CharField(max_length=200)
@@ -278,16 +271,16 @@ class Condensation(fields.Speaking, Recorded, Hiding):
     writer_model = models.CharField(max_length=100, blank=True)
     prompt = fields.TextField(blank=True)
     focus = fields.TextField(blank=True)
-    scope = fields.JSONField(null=True)
+    scope = fields.JSONField(null=True)  # of a part, as the page sends it
     tokens_before = models.PositiveIntegerField()
     tokens_before_measured = models.BooleanField()
     tokens_after = models.PositiveIntegerField(null=True)
     tokens_after_measured = models.BooleanField(default=False)
     cost = fields.usd()
     cost_measured = models.BooleanField(default=True)
-    total_cost = fields.usd(default=None)
+    total_cost = fields.usd(default=None)  # with its tries
     total_measured = models.BooleanField(null=True)
-    work_seconds = models.FloatField(null=True)
+    work_seconds = models.FloatField(null=True)  # with its tries, without reviews
     review_seconds = models.FloatField(default=0, db_default=0)
     predicted_input = models.PositiveIntegerField(null=True)
     predicted_cache_read = models.PositiveIntegerField(null=True)
@@ -298,13 +291,13 @@ class Condensation(fields.Speaking, Recorded, Hiding):
     analysis = fields.TextField(blank=True)
     notes = fields.JSONField(default=list)
     receipt = fields.ReceiptField()
-    folded = fields.JSONField(default=dict)
+    folded = fields.JSONField(default=dict)  # read by ``read_folded``
     error = fields.TextField(blank=True)
     details = fields.TextField(blank=True)
     fell_back_to = models.CharField(max_length=200, blank=True)
     started_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True)
-    rewind_parent = models.UUIDField(null=True)
+    rewind_parent = models.UUIDField(null=True)  # that took one without a message along
     undone_at = models.DateTimeField(null=True)
     redone_at = models.DateTimeField(null=True)
     rating = models.SmallIntegerField(choices=Rating, null=True)

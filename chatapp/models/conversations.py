@@ -82,41 +82,20 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
 
 
 class Conversation(models.Model):
-    """One chat: its messages, the profile that answers, and the folder its tools may read.
+    """One chat: its messages, the profile that answers, and the folder its tools may read."""
 
-    ``tool_policies`` say by name which tools may run, if that differs from the profile's;
-    ``system_prompt`` is empty for the profile's. ``budget`` is the limit of all its calls' cost, in
-    USD. ``auto_recall`` is empty if its owner's preferences hold. ``revision`` counts changes that
-    a page showing the transcript must fetch again. ``measured_tokens`` is the context's size as the
-    provider last reported it, covering all messages up to ``measured_seq``; both are empty when no
-    report fits the effective history. ``named_window`` is the window of the profile's model in
-    tokens, as its provider has named it. While condensing is ``put_off``, it does not begin by
-    itself for one turn. ``audit_number`` and ``audit_hash`` are those of the newest entry of its
-    audit chain, which covers the messages up to ``audit_seq``.
-
-    One that was read whole has its owner's ``preferences``, if they are stored, and one that a page
-    looked at ``has_meanings`` if vectors of its messages are. One that was locked
-    for a turn has flags: ``has_hidden`` if a summary or a marker in force hides messages,
-    ``is_clients`` if another program writes it, ``is_known`` if the turn is, ``has_queued`` if
-    this message is queued or another one is about to be sent, ``has_todo`` if there are to-do
-    lists, and ``is_closing`` if its owner's account is. It also has the origin of the turn that
-    ``runs``, the number of the owner's ``others`` that run elsewhere, the key of the
-    ``next_message``, if that is known before, and the ``moment`` by the database's clock, if that
-    is shared.
-    """
-
-    preferences: "Preferences | None" = None
-    has_hidden: bool
-    is_clients: bool
-    is_known: bool
-    runs: str | None
-    has_queued: bool
-    has_todo: bool = True
-    is_closing: bool
-    others: int | None = None
-    has_meanings: bool = True
-    next_message: int | None
-    moment: datetime | None
+    preferences: "Preferences | None" = None  # of the owner, if read whole
+    has_hidden: bool  # flags of one locked for a turn: a summary or marker in force hides something
+    is_clients: bool  # another program writes it
+    is_known: bool  # the turn is
+    runs: str | None  # origin of the turn that runs
+    has_queued: bool  # this message is, or another one is about to be sent
+    has_todo: bool = True  # there are to-do lists
+    is_closing: bool  # its owner's account is
+    others: int | None = None  # turns of its owner that run elsewhere
+    has_meanings: bool = True  # vectors of its messages are stored
+    next_message: int | None  # key, if known before
+    moment: datetime | None  # by the database's clock, if that is shared
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(
@@ -127,20 +106,20 @@ class Conversation(models.Model):
     folder = models.ForeignKey(Folder, models.SET_NULL, null=True, related_name="conversations")
     pinned_at = models.DateTimeField(null=True)
     archived_at = models.DateTimeField(null=True)
-    workspace = models.CharField(max_length=400, blank=True)
+    workspace = models.CharField(max_length=400, blank=True)  # "" for its own
     last_seq = models.PositiveIntegerField(default=0)
-    revision = models.PositiveIntegerField(default=0)
-    tool_policies = models.JSONField(default=dict)
-    system_prompt = fields.TextField(_("system prompt"), blank=True)
-    budget = fields.spending_limit(_("budget"))
-    auto_recall = models.BooleanField(_("recall automatically"), null=True)
-    measured_tokens = models.PositiveIntegerField(null=True)
-    measured_seq = models.PositiveIntegerField(null=True)
-    named_window = models.PositiveIntegerField(null=True)
-    put_off = models.BooleanField(default=False)
-    audit_number = models.PositiveIntegerField(default=0)
+    revision = models.PositiveIntegerField(default=0)  # counts changes that pages have to fetch
+    tool_policies = models.JSONField(default=dict)  # by name, else the profile's
+    system_prompt = fields.TextField(_("system prompt"), blank=True)  # "" for the profile's
+    budget = fields.spending_limit(_("budget"))  # USD for all its calls
+    auto_recall = models.BooleanField(_("recall automatically"), null=True)  # None as its owner's
+    measured_tokens = models.PositiveIntegerField(null=True)  # context's size, as reported
+    measured_seq = models.PositiveIntegerField(null=True)  # newest message in that
+    named_window = models.PositiveIntegerField(null=True)  # the model's, by its provider
+    put_off = models.BooleanField(default=False)  # no condensation by itself in one turn
+    audit_number = models.PositiveIntegerField(default=0)  # newest entry of its chain
     audit_hash = models.CharField(max_length=64, blank=True)
-    audit_seq = models.PositiveIntegerField(default=0)
+    audit_seq = models.PositiveIntegerField(default=0)  # newest message in its chain
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
     deleted_at = models.DateTimeField(null=True)

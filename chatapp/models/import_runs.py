@@ -43,33 +43,23 @@ class ImportRunQuerySet(models.QuerySet["ImportRun"]):
 
 
 class ImportRun(fields.Speaking):
-    """Files that are imported in their owner's name, or were a while ago.
-
-    They are of this ``form``, and lie in ``folder`` until the import is over; ``name`` is that of
-    the first, ``digest`` the SHA-256 of all. ``messages`` are read so far. Conversations that were
-    imported are the run's ``sources``; ``unused`` counts those that can't be, and ``left_out`` has
-    the problems of the first ones. A ``refusal`` is the reason that it ended early, or that nothing
-    was imported. Sentences are in its owner's ``language``.
-
-    The process that works on it is ``worker``, "" while any may take it, and this is its
-    ``attempt``; ``heartbeat_at`` is its last sign of life.
-    """
+    """Files that are imported in their owner's name, or were a while ago."""
 
     SAID = frozenset({"left_out", "refusal"})
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="imports")
     form = models.CharField(max_length=40, blank=True)
-    name = fields.CharField(max_length=200, blank=True)
-    digest = models.CharField(max_length=64, blank=True)
-    language = models.CharField(max_length=20, blank=True)
-    messages = models.PositiveIntegerField(default=0)
-    left_out = fields.JSONField(default=list)
-    unused = models.PositiveIntegerField(default=0)
-    refusal = fields.TextField(blank=True)
-    worker = models.CharField(max_length=120, blank=True)
-    attempt = models.PositiveIntegerField(default=0)
-    heartbeat_at = models.DateTimeField()
+    name = fields.CharField(max_length=200, blank=True)  # of the first file
+    digest = models.CharField(max_length=64, blank=True)  # SHA-256 of all files
+    language = models.CharField(max_length=20, blank=True)  # its owner's, of sentences
+    messages = models.PositiveIntegerField(default=0)  # read so far
+    left_out = fields.JSONField(default=list)  # problems of conversations that can't be
+    unused = models.PositiveIntegerField(default=0)  # number of these
+    refusal = fields.TextField(blank=True)  # reason of an early end, or of no result
+    worker = models.CharField(max_length=120, blank=True)  # process, "" while any may take it
+    attempt = models.PositiveIntegerField(default=0)  # of that process
+    heartbeat_at = models.DateTimeField()  # last sign of life
     finished_at = models.DateTimeField(null=True)
 
     objects = ImportRunQuerySet.as_manager()

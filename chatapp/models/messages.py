@@ -167,19 +167,7 @@ def _within(runs: Sequence[Sequence[int]], seqs: Iterable[int]) -> list[int]:
 
 
 class Message(models.Model):
-    """One message: its content in the Messages API's shape, its place, and its tags.
-
-    ``seq`` is the order of writing within the conversation, ``position`` the place in reading
-    order. ``tokens`` is an estimate of the message's own size. ``results`` counts the tool results
-    in it; a message that ``holds_results`` has nothing else, so people see it on the cards of its
-    calls. ``cleared`` has, on a clearing's marker, the line that the model sees in place of each
-    tool result. ``hides`` has, on a row that hid or cleared messages, the first and the last number
-    of each run of them, for it to be redone. ``unbound`` says that thinking in it is not sent any
-    more, ``pinned`` that the model keeps it word for word, and ``claimed`` that the rules in it are
-    only those of a file that was imported, until its owner adopts them. ``forgotten`` lists the
-    passages that the model does not read; it is empty for a request to forget, and after a rewind
-    of that request.
-    """
+    """One message: its content in the Messages API's shape, its place, and its tags."""
 
     class Role(models.TextChoices):
         """The two roles of the Messages API."""
@@ -189,31 +177,31 @@ class Message(models.Model):
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="messages")
     turn = models.ForeignKey("Turn", models.SET_NULL, null=True, related_name="messages")
-    seq = models.PositiveIntegerField()
-    position = models.PositiveIntegerField()
+    seq = models.PositiveIntegerField()  # order of writing within the conversation
+    position = models.PositiveIntegerField()  # place in reading order
     role = models.CharField(max_length=9, choices=Role)
     content = fields.JSONField()
-    tokens = models.PositiveIntegerField()
-    results = models.PositiveIntegerField(default=0)
-    holds_results = models.BooleanField(default=False)
+    tokens = models.PositiveIntegerField()  # estimate of its own size
+    results = models.PositiveIntegerField(default=0)  # number of tool results in it
+    holds_results = models.BooleanField(default=False)  # nothing else, so it has no row
     stop_reason = fields.CharField(max_length=40, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
-    hidden = models.BooleanField(default=False)
+    hidden = models.BooleanField(default=False)  # derived from tags
     condense_id = models.UUIDField(null=True)
     condense_parent = models.UUIDField(null=True)
     truncation_id = models.UUIDField(null=True)
     truncation_parent = models.UUIDField(null=True)
     clear_id = models.UUIDField(null=True)
-    cleared = fields.JSONField(default=dict)
-    hides = fields.JSONField(null=True)
+    cleared = fields.JSONField(default=dict)  # of a marker: the line for each cleared tool result
+    hides = fields.JSONField(null=True)  # first and last of each run that it hid or cleared
     rewind_parent = models.UUIDField(null=True)
     undone = models.BooleanField(default=False)
     # Null stands for no: a default would have the table, and its triggers, made anew.
-    unbound = models.BooleanField(null=True)
-    pinned = models.BooleanField(null=True)
-    claimed = models.BooleanField(null=True)
-    forgotten = fields.JSONField(null=True)
+    unbound = models.BooleanField(null=True)  # thinking in it is not sent any more
+    pinned = models.BooleanField(null=True)  # the model keeps it word for word
+    claimed = models.BooleanField(null=True)  # its rules are a file's, and nobody has adopted them
+    forgotten = fields.JSONField(null=True)  # passages that the model does not read
 
     objects = MessageQuerySet.as_manager()
 

@@ -43,30 +43,23 @@ class Fork(Recorded):
 
 
 class Source(fields.Speaking):
-    """The file that a conversation was made from: its ``form``, its name and its SHA-256.
-
-    ``chains`` are the audit chains that came with it, kept as evidence: the conversation has one of
-    its own since. ``problems`` are sentences about its unusable parts, ``unused`` is their number.
-    ``messages`` were in it, if that was counted. Until all of it is stored, ``importer`` is the
-    process that does so (see ``turns.this_process``), and the conversation counts as deleted. Of
-    the conversations of one ``run``, it is the one at this ``place``.
-    """
+    """The file that a conversation was made from."""
 
     SAID = frozenset({"problems"})
 
     conversation = models.OneToOneField(
         Conversation, models.CASCADE, primary_key=True, related_name="source"
     )
-    form = models.CharField(max_length=40)
+    form = models.CharField(max_length=40)  # its format
     name = fields.CharField(max_length=200, blank=True)
-    digest = models.CharField(max_length=64, blank=True)
-    chains = fields.JSONField(default=list)
-    problems = fields.JSONField(default=list)
-    unused = models.PositiveIntegerField(default=0)
-    messages = models.PositiveIntegerField(null=True)
-    importer = models.CharField(max_length=120, blank=True)
+    digest = models.CharField(max_length=64, blank=True)  # SHA-256
+    chains = fields.JSONField(default=list)  # audit chains that came with it, as evidence
+    problems = fields.JSONField(default=list)  # sentences about unusable parts
+    unused = models.PositiveIntegerField(default=0)  # number of unusable parts
+    messages = models.PositiveIntegerField(null=True)  # in it, if they were counted
+    importer = models.CharField(max_length=120, blank=True)  # stores it; until then it is deleted
     run = models.ForeignKey(ImportRun, models.SET_NULL, null=True, related_name="sources")
-    place = models.PositiveIntegerField(null=True)
+    place = models.PositiveIntegerField(null=True)  # among those of its run
     imported_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

@@ -34,13 +34,10 @@ def _number(
 
 
 class Preferences(models.Model):
-    """One user's settings for condensing and for the agent.
+    """One user's settings for condensing and for the agent; a setting is one field.
 
-    A setting is one field: the settings page shows its name and help text, and the API takes its
-    type. ``strategy`` is a name or dotted path for ``condense.load_strategy``, empty for the
-    server's; "keep_recent" leaves ``messages_kept``, ``tokens_kept`` and ``keep_first`` verbatim,
-    and "last_messages" leaves ``last_messages``. For those in ``offered_providers`` a first profile
-    was made: one that was removed is not made again.
+    The settings page shows a field's name and help text, and the API takes its type. For those in
+    ``offered_providers`` a first profile was made: one that was removed is not made again.
     """
 
     class Drafting(models.TextChoices):
@@ -67,7 +64,7 @@ class Preferences(models.Model):
         help_text=_("Condenses just early enough to leave room for two more turns."),
     )
     condensing_prompt = fields.TextField(_("condensing prompt"), blank=True)
-    strategy = models.CharField(_("method"), max_length=200, blank=True)
+    strategy = models.CharField(_("method"), max_length=200, blank=True)  # "" for the server's
     messages_kept = _number(_("messages to keep"), 3, (1, 100))
     tokens_kept = fields.tokens_kept(
         _("Replaces “messages to keep”. Leave empty to count messages.")

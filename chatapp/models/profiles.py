@@ -87,14 +87,12 @@ class ProfileQuerySet(models.QuerySet["Profile"]):
 class Profile(models.Model):
     """A model at a provider: its address, its limits in tokens, its prices in USD.
 
-    ``tool_policies`` say by name which tools may run, if they differ from the tools' own;
-    ``system_prompt`` is empty for the default. One that ``is_shared`` by an operator is the
-    ``origin`` of a copy of each user's, who can change nothing in it but its threshold. ``learnt``
-    has the parts of requests that its server ``refused``, and ``until`` when that is known. That of
-    a turn has its model's ``pace``, see ``calls.pace_of``.
+    One that ``is_shared`` by an operator is the ``origin`` of a copy of each user's, who can change
+    nothing in it but its threshold. ``learnt`` has the parts that its server ``refused``, and
+    ``until`` when.
     """
 
-    pace: float | None = None
+    pace: float | None = None  # its model's, in a turn, see ``calls.pace_of``
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="profiles")
     name = fields.CharField(_("name"), max_length=80)
@@ -135,8 +133,8 @@ class Profile(models.Model):
     )
     # None stands for the value in the settings.
     find_contradictions = models.BooleanField(_("look for contradictions"), null=True, blank=True)
-    tool_policies = models.JSONField(default=dict, editable=False)
-    system_prompt = fields.TextField(_("system prompt"), blank=True)
+    tool_policies = models.JSONField(default=dict, editable=False)  # by name, else the tools' own
+    system_prompt = fields.TextField(_("system prompt"), blank=True)  # "" for the default
     effort = models.CharField(_("thinking"), max_length=10, blank=True, choices=effort_choices)
     temperature = models.DecimalField(
         _("temperature"),

@@ -51,11 +51,7 @@ class QuestionQuerySet(RecordedQuerySet["Question"]):
 
 
 class Question(Recorded):
-    """A question about the call at ``place`` (from 0) of message ``seq``; there is one at most.
-
-    For a permission, ``shown`` is the change as it was shown, and ``answer`` is the reason of a
-    refusal; else ``text`` is the question, and ``suggestions`` are answers to it.
-    """
+    """A question about the call at ``place`` (from 0) of message ``seq``; there is one at most."""
 
     KIND = AuditEntry.Kind.QUESTION
     AUDITED_IN = "turn__conversation_id"
@@ -84,9 +80,9 @@ class Question(Recorded):
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
     tool = fields.TextField()
     text = fields.TextField(blank=True)
-    shown = fields.TextField(blank=True)
-    suggestions = fields.JSONField(default=list)
-    answer = fields.TextField(blank=True)
+    shown = fields.TextField(blank=True)  # for a permission, the change as it was shown
+    suggestions = fields.JSONField(default=list)  # answers to a question's text
+    answer = fields.TextField(blank=True)  # or the reason of a refusal
     asked_at = models.DateTimeField(default=timezone.now)
     answered_at = models.DateTimeField(null=True)
 
@@ -121,13 +117,7 @@ class ReviewQuerySet(RecordedQuerySet["Review"]):
 
 
 class Review(fields.Speaking, Recorded):
-    """The draft that an attempt wrote first, second … (``ordinal``), and a person's answer to it.
-
-    ``text`` is their replacement for the text that was ``shown``, and ``focus`` the content that
-    the next draft is to keep if it is written again. It is applied at ``applies_at``, if there is
-    such a moment and no answer by then. The ``proposal`` is all that the engine needs to go on, and
-    ``typed`` the input that was seen last, before an answer: a ``summary`` and a ``focus``.
-    """
+    """A draft that an attempt wrote first, second … (``ordinal``), and a person's answer to it."""
 
     KIND = AuditEntry.Kind.REVIEW
     AUDITED_IN = "condensation__conversation_id"
@@ -155,15 +145,15 @@ class Review(fields.Speaking, Recorded):
     ordinal = models.PositiveSmallIntegerField()
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
     shown = fields.TextField(blank=True)
-    text = fields.TextField(blank=True)
-    focus = fields.TextField(blank=True)
-    proposal = fields.JSONField(default=dict)
-    typed = fields.JSONField(null=True)
+    text = fields.TextField(blank=True)  # their replacement for the shown text
+    focus = fields.TextField(blank=True)  # to be kept by the next draft
+    proposal = fields.JSONField(default=dict)  # all that the engine needs to go on
+    typed = fields.JSONField(null=True)  # a ``summary`` and a ``focus`` before an answer
     answered_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
     shown_at = models.DateTimeField(default=timezone.now)
-    applies_at = models.DateTimeField(null=True)
+    applies_at = models.DateTimeField(null=True)  # without an answer by then
     answered_at = models.DateTimeField(null=True)
 
     objects = ReviewQuerySet.as_manager()

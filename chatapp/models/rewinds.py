@@ -41,14 +41,7 @@ class RewindQuerySet(RecordedQuerySet["Rewind"]):
 
 
 class Rewind(Recorded, Hiding):
-    """The user went back to before message ``to_seq``; ``last_seq`` was the newest one then.
-
-    An edit and another answer set the earlier ones aside as a version: ``version`` is its number,
-    and ``root_seq`` the message that all versions of one place stand for. Going to another version
-    is a rewind of the one that is shown, which ``brings_back`` an older rewind's messages.
-    ``rewind_parent`` is a later rewind that took this one along. ``files_before`` is a snapshot of
-    the workspace, if the files were restored too.
-    """
+    """The user went back to before message ``to_seq``, or set a version aside."""
 
     KIND = AuditEntry.Kind.REWIND
     FACTS = (
@@ -70,12 +63,12 @@ class Rewind(Recorded, Hiding):
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="rewinds")
     cause = models.CharField(max_length=12, choices=Cause, default=Cause.REWOUND)
     to_seq = models.PositiveIntegerField()
-    last_seq = models.PositiveIntegerField()
-    root_seq = models.PositiveIntegerField(null=True)
-    version = models.PositiveIntegerField(null=True)
-    files_before = models.CharField(max_length=64, blank=True)
+    last_seq = models.PositiveIntegerField()  # newest message then
+    root_seq = models.PositiveIntegerField(null=True)  # that all versions of one place stand for
+    version = models.PositiveIntegerField(null=True)  # number of one that was set aside
+    files_before = models.CharField(max_length=64, blank=True)  # snapshot, if files were restored
     brings_back = models.ForeignKey("self", models.SET_NULL, null=True, related_name="+")
-    rewind_parent = models.UUIDField(null=True)
+    rewind_parent = models.UUIDField(null=True)  # a later one that took it along
     created_at = models.DateTimeField(default=timezone.now)
     undone_at = models.DateTimeField(null=True)
 

@@ -118,18 +118,10 @@ def claim(pk: uuid.UUID, attempt: int) -> SqlStatement:
 
 
 class Turn(fields.Speaking):
-    """From one message of the user to the final reply; ``nonce`` makes sending idempotent.
+    """From one message of the user to the final reply, or a condensation by hand.
 
-    A condensation by hand is a turn too, since nothing else may run meanwhile; it answers nothing.
-    ``at_seq`` was the newest message before the turn began, ``last_seq`` the newest when it ended,
-    and ``question_seq`` is the message it answers: its own, or that of the turn it takes up again.
-    ``profile_at_fault`` says that the profile's key, model or address made it fail, and
-    ``rewind_parent`` names the rewind that took the whole turn back.
-
-    Until it is over, it belongs to the process ``owner`` (see ``this_process``); ``doing`` is its
-    activity, and ``step`` counts the calls for an answer. Without an owner it waits for one since
-    ``offered_at``. Each process that takes it makes another ``attempt``, and writes of an earlier
-    one are refused. ``zone`` is the time zone of the person who began it, "" if unknown.
+    Nothing else may run meanwhile. Each process that takes it makes another ``attempt``, and writes
+    of an earlier one are refused.
     """
 
     class Status(models.TextChoices):
@@ -165,22 +157,22 @@ class Turn(fields.Speaking):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="turns")
-    nonce = models.UUIDField(default=uuid.uuid4)
+    nonce = models.UUIDField(default=uuid.uuid4)  # makes sending idempotent
     origin = models.CharField(max_length=12, choices=Origin, default=Origin.SENT)
     status = models.CharField(max_length=12, choices=Status, default=Status.QUEUED)
-    owner = models.CharField(max_length=120, blank=True)
+    owner = models.CharField(max_length=120, blank=True)  # until it is over, see ``this_process``
     attempt = models.PositiveIntegerField(default=1, db_default=1)
-    offered_at = models.DateTimeField(null=True)
+    offered_at = models.DateTimeField(null=True)  # it waits for an owner since then
     doing = models.CharField(max_length=12, choices=Doing, blank=True)
-    step = models.PositiveIntegerField(default=0)
+    step = models.PositiveIntegerField(default=0)  # counts the calls for an answer
     error = fields.TextField(blank=True)
     details = fields.TextField(blank=True)
     profile = models.ForeignKey(Profile, models.SET_NULL, null=True, related_name="+")
-    profile_at_fault = models.BooleanField(default=False)
-    at_seq = models.PositiveIntegerField(default=0)
-    question_seq = models.PositiveIntegerField(default=0)
-    last_seq = models.PositiveIntegerField(null=True)
-    rewind_parent = models.UUIDField(null=True)
+    profile_at_fault = models.BooleanField(default=False)  # key, model or address made it fail
+    at_seq = models.PositiveIntegerField(default=0)  # newest message before it
+    question_seq = models.PositiveIntegerField(default=0)  # that it answers, also if it is taken up
+    last_seq = models.PositiveIntegerField(null=True)  # newest at its end
+    rewind_parent = models.UUIDField(null=True)  # that took the whole turn back
     zone = models.CharField(max_length=64, blank=True, default="", db_default="")
     started_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True)

@@ -136,30 +136,25 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reduction:
-    """A smaller context, ready to be applied: nothing is changed until the caller does so.
+    """A smaller context, ready to be applied; both token counts are of the whole request.
 
-    ``message`` is the summary or the marker to insert, its seq still unset, and ``hidden`` the ids
-    it hides, or clears results of, in reading order. Both token counts are of the whole request,
-    system prompt and tools included, and in the same unit. ``prompt`` is the instruction that was
-    sent, ``analysis`` the model's scratch text, which nobody sends again; ``notes`` are sentences
-    for people, ``verdicts`` those of validators, and ``folded`` the files that follow the summary
-    as signatures, None if no file had been read.
+    Nothing is changed until the caller does so.
     """
 
     kind: Kind
     strategy: str
-    message: Message
-    hidden: tuple[str, ...]
+    message: Message  # the summary or the marker to insert, without a seq
+    hidden: tuple[str, ...]  # ids that it hides, or clears results of, in reading order
     tokens_before: TokenCount
     tokens_after: TokenCount
     summary: str = ""
-    analysis: str = ""
-    prompt: str = ""
+    analysis: str = ""  # the model's scratch text, for the record
+    prompt: str = ""  # the instruction that was sent
     usage: Usage = field(default_factory=Usage)
     cost: Decimal = Decimal(0)
-    notes: tuple[str, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-    folded: Folded | None = None
+    notes: tuple[str, ...] = ()  # sentences for people
+    verdicts: tuple[Verdict, ...] = ()  # of validators
+    folded: Folded | None = None  # files that follow it as signatures
 
     def hidden_among(self, messages: Iterable[Message]) -> list[Message]:
         """Return those of the messages that it hides, or clears results of."""

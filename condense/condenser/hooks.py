@@ -64,22 +64,18 @@ PromptChoice = Callable[[Situation], str]
 class Hooks:
     """All hooks of a condenser, each kind called in order.
 
-    ``should_condense`` is asked before the threshold decides, and answers in its place, with None
-    for no answer; not if automatic condensing is off, or a request is too long anyway. ``before``
-    may change the plan, with None for "as it is", or return a Veto; ``after`` returns blocks for
-    the model to read after the summary, or an Addition to say something on record too;
-    ``validators`` judge what is then applied; ``on_error`` is called after a failed attempt, before
-    the next rung, and may return a Veto against that; ``listeners`` receive each event and must
-    return at once. The blocks of an ``after`` hook are left out if the context would hardly shrink
-    with them.
+    ``should_condense`` is asked before the threshold decides, and answers in its place unless that
+    is None. ``before`` may change the plan or veto it, with None for "as it is". ``after`` returns
+    blocks for the model to read after the summary, or an Addition; they are left out if the context
+    would hardly shrink.
     """
 
     should_condense: tuple[ShouldCondense, ...] = ()
     before: tuple[Before, ...] = ()
     after: tuple[After, ...] = ()
-    validators: tuple[Validator, ...] = ()
-    on_error: tuple[OnError, ...] = ()
-    listeners: tuple[Listener, ...] = ()
+    validators: tuple[Validator, ...] = ()  # judge that
+    on_error: tuple[OnError, ...] = ()  # after a failed attempt; may veto the next
+    listeners: tuple[Listener, ...] = ()  # get each event, and must return at once
 
     def __add__(self, others: "Hooks") -> "Hooks":
         """Return these and then the others; a hook in both is called once."""

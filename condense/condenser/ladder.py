@@ -34,21 +34,13 @@ LADDER = (FreshStart.name, *FALLBACKS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """The numbers for every conversation of a condenser; shares are of one, sizes in tokens.
+    """The numbers for every conversation of a condenser; shares are of one, sizes in tokens."""
 
-    A window under ``small_window`` has no room for a summary and the work, so it is truncated. Each
-    rung must lower the effective history by ``least_progress`` (OpenHands demands as much). An
-    automatic run asks the model again only after ``distance_messages`` new messages (as in Roo
-    Code) that take ``distance_share`` of the window, so that a floor above the threshold costs no
-    call in every turn. With ``finds_contradictions`` another call compares each summary by a model
-    with the hidden facts.
-    """
-
-    small_window: int = 8_000
-    least_progress: float = 0.1
-    distance_messages: int = 2
-    distance_share: float = 0.05
-    finds_contradictions: bool = False
+    small_window: int = 8_000  # has no room for a summary and the work: it is truncated
+    least_progress: float = 0.1  # of each rung; OpenHands demands as much
+    distance_messages: int = 2  # new ones before the model is asked again, as in Roo Code
+    distance_share: float = 0.05  # of the window that these take, for a floor above the threshold
+    finds_contradictions: bool = False  # another call compares summaries with the hidden facts
 
 
 def new_since(effective: Sequence[Message], tried: int) -> Sequence[Message] | None:
