@@ -191,29 +191,19 @@ Cleared = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """The tags that hide a message, and those of a summary or marker.
+    """The tags that hide a message by its parents, and those of a summary or marker."""
 
-    ``condense_parent``, ``truncation_parent`` and ``rewind_parent`` name the summary, marker or
-    rewind that hides the message; ``condense_id``, ``truncation_id`` and ``clear_id`` are set on a
-    summary, on a truncation's and on a clearing's marker, and ``undone`` is true if this summary or
-    marker was undone. ``hides`` has the ids of the messages that this summary or marker hid or
-    cleared, for it to be redone. ``cleared`` has, on a clearing's marker, the lines that stand in
-    place of tool results: by the id of the message that carries them, then by that of their call. A
-    ``pinned`` message is kept word for word, also while it is hidden; the thinking of an
-    ``unbound`` one is not sent any more, since the messages before it have changed.
-    """
-
-    condense_id: str | None = None
+    condense_id: str | None = None  # of a summary
     condense_parent: str | None = None
-    truncation_id: str | None = None
+    truncation_id: str | None = None  # of a truncation's marker
     truncation_parent: str | None = None
-    clear_id: str | None = None
-    cleared: Cleared = field(default_factory=dict)
+    clear_id: str | None = None  # of a clearing's marker
+    cleared: Cleared = field(default_factory=dict)  # lines for results, by message and call
     rewind_parent: str | None = None
-    undone: bool = False
-    hides: tuple[str, ...] = ()
-    pinned: bool = False
-    unbound: bool = False
+    undone: bool = False  # this summary or marker was
+    hides: tuple[str, ...] = ()  # ids that it hid or cleared, for a redo
+    pinned: bool = False  # kept word for word, also while it is hidden
+    unbound: bool = False  # its thinking is not sent: what came before it has changed
 
 
 NO_TAGS = Tags()
@@ -221,20 +211,15 @@ NO_TAGS = Tags()
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation.
-
-    ``seq`` counts appended messages in one conversation, from 1; ``position`` is its place in
-    reading order: its own ``seq``, or that of the last message a summary or marker hides.
-    ``tokens`` is the message's own token count, None if unknown.
-    """
+    """One message of a conversation."""
 
     role: Role
     content: Content
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    seq: int = 0
-    position: int | None = None
+    seq: int = 0  # counts appended messages in one conversation, from 1
+    position: int | None = None  # in reading order: ``seq``, or that of the last message it hides
     tags: Tags = NO_TAGS
-    tokens: int | None = None
+    tokens: int | None = None  # its own, None if unknown
 
     @classmethod
     def from_api(cls, data: Json, *, id: str | None = None, seq: int = 0) -> Self:  # noqa: A002 - the API's word

@@ -14,23 +14,16 @@ HOUR = Decimal("0.6")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model call, as the provider reported them.
+    """Tokens of one model call, as the provider reported them."""
 
-    As in Anthropic's API, ``input`` leaves out tokens read from or written to the prompt cache; of
-    those written, ``cache_hour`` stay there for an hour. ``charged`` is the call's cost in USD if
-    the provider has reported that, too. ``terms`` are other facts that it bills by, each with a
-    count: the name of its tier, or searches. ``beside`` are tokens that it bills without counting
-    them among the others.
-    """
-
-    input: int = 0
+    input: int = 0  # not read from or written to the prompt cache
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
-    cache_hour: int = 0
-    charged: Decimal | None = None
-    terms: Mapping[str, int] = field(default_factory=dict)
-    beside: tuple["Usage", ...] = ()
+    cache_hour: int = 0  # of those written, for an hour
+    charged: Decimal | None = None  # USD, if the provider has reported it
+    terms: Mapping[str, int] = field(default_factory=dict)  # counts of billed facts, as searches
+    beside: tuple["Usage", ...] = ()  # billed, but counted apart
 
     @property
     def counts(self) -> dict[str, int]:
@@ -72,19 +65,15 @@ class Surcharge:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """USD per million tokens; zero if a provider does not charge.
-
-    Of a call's terms, some multiply the prices by a factor of ``times``, and others have ``fees``:
-    USD for each.
-    """
+    """USD per million tokens; zero if a provider does not charge."""
 
     input: Decimal = Decimal(0)
     output: Decimal = Decimal(0)
     cache_read: Decimal = Decimal(0)
     cache_write: Decimal = Decimal(0)
     surcharge: Surcharge | None = None
-    times: Mapping[str, Decimal] = field(default_factory=dict)
-    fees: Mapping[str, Decimal] = field(default_factory=dict)
+    times: Mapping[str, Decimal] = field(default_factory=dict)  # factors of some terms
+    fees: Mapping[str, Decimal] = field(default_factory=dict)  # USD for each of other terms
 
     @property
     def are_set(self) -> bool:

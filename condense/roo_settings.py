@@ -22,17 +22,13 @@ UNKNOWN_PROFILE = noop(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RooSettings:
-    """The settings of condensing in a file; None for each that it lacks.
-
-    ``profiles`` has percentages by profile name, -1 to inherit; ``notes`` are sentences on settings
-    that were not used, or moved.
-    """
+    """The settings of condensing in a file; None for each that it lacks."""
 
     automatic: bool | None = None
     threshold: float | None = None
-    profiles: Mapping[str, float] = field(default_factory=dict)
+    profiles: Mapping[str, float] = field(default_factory=dict)  # percentages by name; -1 inherits
     prompt: str | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # on settings not used, or moved
 
     def configuration(self, base: Configuration | None = None) -> Configuration:
         """Return the configuration with these settings in it."""

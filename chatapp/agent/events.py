@@ -15,19 +15,14 @@ import condense
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A request as bytes, published before it is sent; an earlier request of the call is over.
-
-    Its ``body`` is ``head + b",".join(fragments) + tail``. Each fragment is a message, and ``seqs``
-    has its number in the conversation, or 0 if it was made for the request; ``digest`` is the
-    body's SHA-256.
-    """
+    """A request as bytes, published before it is sent; an earlier request of the call is over."""
 
     head: bytes
-    fragments: tuple[bytes, ...]
+    fragments: tuple[bytes, ...]  # one for each message
     tail: bytes
-    seqs: tuple[int, ...]
-    body: bytes = field(repr=False)
-    digest: bytes
+    seqs: tuple[int, ...]  # of these messages, 0 for one made for the request
+    body: bytes = field(repr=False)  # ``head + b",".join(fragments) + tail``
+    digest: bytes  # SHA-256 of the body
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,18 +37,14 @@ class ToolPolicy(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model sees it.
-
-    ``tally`` are two sentences for people: for one use, and for uses on ``{count}`` different
-    things. Unless the tool names a ``policy``, reading is allowed and anything else is asked about.
-    """
+    """A tool as the model sees it."""
 
     name: str
     description: str
     input_schema: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    tally: tuple[str, str] | None = None
+    tally: tuple[str, str] | None = None  # for people: one use, and ``{count}`` different ones
     access: Access = Access.READ
-    policy: ToolPolicy | None = None
+    policy: ToolPolicy | None = None  # by default reading is allowed, and all else asked about
 
     @property
     def default_policy(self) -> ToolPolicy:

@@ -87,15 +87,12 @@ def _short(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DigestedMessage:
-    """A message of a history, with a digest of it and all before it.
-
-    What is ``told`` with a system prompt's authority comes and goes: it is in no digest.
-    """
+    """A message of a history, with a digest of it and all before it."""
 
     role: str
     content: list[Block]
     digest: bytes
-    is_told: bool = False
+    is_told: bool = False  # with a system prompt's authority: it comes and goes, and has no digest
 
 
 @dataclass(frozen=True, slots=True)

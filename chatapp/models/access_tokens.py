@@ -137,14 +137,11 @@ class ApiToken(AccessToken):
 
 
 class Share(AccessToken):
-    """A link to read a conversation up to message ``until``; only its token's hash is stored.
-
-    It shows the input and output of ``tools`` if its owner chose that.
-    """
+    """A link to read a conversation up to message ``until``; only its token's hash is stored."""
 
     conversation = models.OneToOneField(
         Conversation, models.CASCADE, primary_key=True, related_name="share"
     )
     until = models.PositiveIntegerField()
-    tools = models.BooleanField(default=False)
+    tools = models.BooleanField(default=False)  # shows their input and output
     created_at = models.DateTimeField(default=timezone.now)

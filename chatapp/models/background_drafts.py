@@ -8,13 +8,7 @@ from chatapp.models.conversations import Conversation
 
 
 class BackgroundDraft(fields.Speaking):
-    """The draft of a conversation, from when one is wanted until it is applied or dropped.
-
-    Its record is the ``condensation``; there is none before it is begun. ``basis`` has digests of
-    its inputs, and ``seen`` is the digest of the first ``count`` messages of the effective history
-    then. Until it is written, the process ``owner`` is at it. The ``proposal`` is all that another
-    process needs to apply it.
-    """
+    """The draft of a conversation, from when one is wanted until it is applied or dropped."""
 
     SAID = frozenset({"proposal"})
 
@@ -24,9 +18,9 @@ class BackgroundDraft(fields.Speaking):
     condensation = models.OneToOneField(
         Condensation, models.CASCADE, null=True, related_name="background_draft"
     )
-    owner = models.CharField(max_length=120)
-    basis = fields.JSONField(default=dict)
-    seen = models.CharField(max_length=64, blank=True)
+    owner = models.CharField(max_length=120)  # the process that writes it
+    basis = fields.JSONField(default=dict)  # digests of its inputs
+    seen = models.CharField(max_length=64, blank=True)  # digest of ``count`` first messages then
     count = models.PositiveIntegerField(default=0)
-    proposal = fields.JSONField(default=dict)
+    proposal = fields.JSONField(default=dict)  # all that another process needs to apply it
     written_at = models.DateTimeField(null=True)

@@ -269,19 +269,14 @@ class Fragment(models.Model):
 
 
 class Manifest(models.Model):
-    """The recipe for one call's request, as the difference to the call before.
-
-    Of the ``parent`` call's messages the first ``kept`` are sent again; ``data`` names those that
-    follow them, and the rest of the body, as :mod:`chatapp.storage.request_log` writes it. ``head``
-    stands before the messages, and ``digest`` is the SHA-256 of the whole body.
-    """
+    """The recipe for one call's request, as the difference to the call before."""
 
     call = models.OneToOneField(ModelCall, models.CASCADE, primary_key=True)
     parent = models.PositiveBigIntegerField(null=True)
-    kept = models.PositiveIntegerField()
-    data = models.BinaryField()
+    kept = models.PositiveIntegerField()  # first messages of the parent, which are sent again
+    data = models.BinaryField()  # the rest, as ``chatapp.storage.request_log`` writes it
     head = models.ForeignKey(Fragment, models.DO_NOTHING, related_name="+", db_index=False)
-    digest = models.BinaryField(max_length=32)
+    digest = models.BinaryField(max_length=32)  # SHA-256 of the whole body
 
 
 def taken_by(attempt: Condensation, until: datetime) -> dict[str, Any]:

@@ -36,23 +36,18 @@ class ClientConversationQuerySet(models.QuerySet["ClientConversation"]):
 
 
 class ClientConversation(models.Model):
-    """A conversation that a ``program`` writes through the gateway, in its ``dialect``.
-
-    The client calls it ``session``, which is empty where it gives no name. Requests beside another
-    conversation (titles, sub-agents) are conversations with that one as their ``parent``. It is
-    ``is_open`` until its owner continues it here.
-    """
+    """A conversation that a ``program`` writes through the gateway, or one of its ``parent``'s."""
 
     conversation = models.OneToOneField(
         Conversation, models.CASCADE, primary_key=True, related_name="client"
     )
     program = fields.CharField(max_length=100, blank=True)
     dialect = models.CharField(max_length=20)
-    session = fields.CharField(max_length=200, blank=True)
+    session = fields.CharField(max_length=200, blank=True)  # the client's name for it, or ""
     parent = models.ForeignKey(
         Conversation, models.CASCADE, null=True, related_name="side_requests"
     )
-    is_open = models.BooleanField(default=True)
+    is_open = models.BooleanField(default=True)  # until its owner continues it here
 
     objects = ClientConversationQuerySet.as_manager()
 

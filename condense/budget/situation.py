@@ -46,46 +46,32 @@ class Chosen:
 class Situation:
     """One conversation at the moment its context is looked at.
 
-    ``effective`` is the effective history, in reading order, and ``tokens`` its current size with
-    ``system`` and ``tools`` (JSON specs). ``history`` is the whole tagged history if the caller has
-    it: directives that a truncation hid are found there. ``automatic`` is the user's switch,
-    ``prompt`` replaces the condensing prompt unless blank, a manual run should keep its ``focus``
-    above all, ``feedback`` are the user's verdicts on earlier summaries, and ``prompt_key`` names
-    the prompt if the user has none. ``model`` is for a hook that chooses that prompt.
-    ``environment`` is awaited when an automatic summary is applied, which ends with its text.
-    ``chosen`` is the part that a manual run condenses, None for all. ``rules_among`` returns those
-    of some sentences that set a rule without a word that says so; it is called in a thread.
-
-    ``condensed_at`` is the seq of the newest message at the last try to condense, 0 without one;
-    ``undone_at`` is the same for the last condensation that the user undid. The threshold waits for
-    new text after both, the limit only after the first. ``may_ask`` is false after a model call
-    failed, or was declined, in the same turn. ``in_tool_loop`` is true if the newest message
-    answers tool calls: the threshold then waits for the end of the turn, and only the limit
-    interrupts it. ``user`` and ``conversation`` are the caller's ids, for hooks.
+    The threshold waits for new text after ``condensed_at`` and ``undone_at``, the limit only after
+    the first.
     """
 
-    effective: tuple[Message, ...]
-    tokens: TokenCount
+    effective: tuple[Message, ...]  # the effective history, in reading order
+    tokens: TokenCount  # size with system prompt and tools
     budget: Budget
     trigger: Trigger = Trigger.AUTO
     system: str = ""
-    tools: tuple[Json, ...] = ()
-    history: tuple[Message, ...] = ()
-    automatic: bool = True
-    prompt: str = ""
-    focus: str = ""
-    feedback: tuple[str, ...] = ()
-    prompt_key: str = "condense"
-    model: str = ""
-    environment: Environment | None = None
-    chosen: Chosen | None = None
-    rules_among: RulesAmong | None = None
-    condensed_at: int = 0
-    undone_at: int = 0
-    may_ask: bool = True
-    in_tool_loop: bool = False
-    user: str = ""
-    conversation: str = ""
+    tools: tuple[Json, ...] = ()  # JSON specs
+    history: tuple[Message, ...] = ()  # all that is tagged, if known, also for hidden directives
+    automatic: bool = True  # the user's switch
+    prompt: str = ""  # replaces the condensing prompt unless blank
+    focus: str = ""  # to be kept above all
+    feedback: tuple[str, ...] = ()  # the user's verdicts on earlier summaries
+    prompt_key: str = "condense"  # names the prompt if the user has none
+    model: str = ""  # for a hook that chooses that prompt
+    environment: Environment | None = None  # awaited text at the end of an automatic summary
+    chosen: Chosen | None = None  # the part to condense, None for all
+    rules_among: RulesAmong | None = None  # sentences that set a rule, asked in a thread
+    condensed_at: int = 0  # newest seq at the last try, 0 without one
+    undone_at: int = 0  # the same for the last one that was undone
+    may_ask: bool = True  # False after a model call failed, or was declined, in the same turn
+    in_tool_loop: bool = False  # the newest message answers calls: only the limit interrupts it
+    user: str = ""  # the caller's id, for hooks
+    conversation: str = ""  # the caller's id, for hooks
 
     @property
     def language(self) -> str:

@@ -16,17 +16,12 @@ class FoldedFile:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """The folded files, and those left out.
+    """The folded files, and those left out."""
 
-    ``characters`` is the length of the ``sections``, one ``<system-reminder>`` block for each of
-    the ``files``, when joined by newlines, in UTF-16 code units as Roo Code counts. The record of
-    a condensation is without them: its summary has them.
-    """
-
-    characters: int = 0
+    characters: int = 0  # UTF-16 units of the joined sections, as Roo Code counts
     files: tuple[FoldedFile, ...] = ()
     left_out: tuple[FoldedFile, ...] = ()
-    sections: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()  # one ``<system-reminder>`` a file; no record has them
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as plain data."""

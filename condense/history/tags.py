@@ -17,13 +17,10 @@ TRUNCATION_TEXT = "[Sliding window truncation: {count} messages hidden to reduce
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """A history after a truncation, its marker, and the ids the marker hides.
+    """A history after a truncation, its marker, and the ids the marker hides."""
 
-    Without a marker nothing was hidden, and ``messages`` is the object that was given.
-    """
-
-    messages: Sequence[Message]
-    marker: Message | None
+    messages: Sequence[Message]  # the given object if nothing was hidden
+    marker: Message | None  # None if nothing was hidden
     hidden: tuple[str, ...]
 
 

@@ -146,15 +146,12 @@ def make_reduction(
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The messages to hide, those that stay after the summary, and the unread ones of both.
-
-    With ``keeps_first`` the summary carries the conversation's first message, word for word.
-    """
+    """The messages to hide, those that stay after the summary, and the unread ones of both."""
 
     hidden: tuple[Message, ...]
     kept: tuple[Message, ...]
     unread: tuple[Message, ...]
-    keeps_first: bool = False
+    keeps_first: bool = False  # the summary carries the conversation's first message
 
 
 def split_at(gauge: Gauge, cuts: Sequence[int] = ()) -> Split:

@@ -85,25 +85,16 @@ def _joined(texts: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """One request for a summary; the last text of the last message is the instruction.
-
-    ``messages`` are valid for the Messages API without any tools, or with ``tools`` (JSON specs) if
-    it is ``aligned``: then it is one of the conversation's own calls plus the instruction, to be
-    sent as those are, so that the provider reads the history from its cache. ``max_output`` is the
-    most tokens the answer may take, 0 for the model's own limit, ``attempt_id`` the id of the
-    attempt in the log. With ``compaction`` the provider is to make its own of all the messages, by
-    that instruction, which is then not among them. One that ``is_check`` compares a summary with
-    facts.
-    """
+    """One request for a summary; the last text of the last message is the instruction."""
 
     system: str
-    messages: tuple[Message, ...]
-    max_output: int = 0
-    tools: tuple[Json, ...] = ()
-    aligned: bool = False
-    attempt_id: str = ""
-    compaction: str = ""
-    is_check: bool = False
+    messages: tuple[Message, ...]  # valid for the Messages API, without tools or with these
+    max_output: int = 0  # tokens of the answer, 0 for the model's own limit
+    tools: tuple[Json, ...] = ()  # JSON specs
+    aligned: bool = False  # a call of the conversation plus the instruction, for its cache
+    attempt_id: str = ""  # in the log
+    compaction: str = ""  # instruction, in no message, for the provider's own
+    is_check: bool = False  # compares a summary with facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +131,9 @@ class CutChunk:
 
 @dataclass(frozen=True, slots=True)
 class CompactionChunk:
-    """The provider's own compaction, whose text was yielded too: to be sent first, unchanged.
+    """The provider's own compaction, whose text was yielded too: to be sent first, unchanged."""
 
-    ``block`` may also name the ``model``, so that it is sent to no other.
-    """
-
-    block: Json
+    block: Json  # may also name the ``model``, so that it is sent to no other
 
 
 Chunk = TextChunk | DiscardChunk | ToolCallChunk | UsageChunk | CutChunk | CompactionChunk
@@ -183,15 +171,12 @@ def budget_of(summarizer: Summarizer, answering: Budget) -> Budget:
 
 @dataclass(slots=True)
 class Transcription:
-    """The answer of one call so far, and the tool it called instead, if any.
-
-    ``is_cut`` says that the end of the answer is missing; ``block`` is a provider's compaction.
-    """
+    """The answer of one call so far, and the tool it called instead, if any."""
 
     pieces: list[str] = field(default_factory=list)
     called: str = ""
-    is_cut: bool = False
-    block: Json | None = None
+    is_cut: bool = False  # the end of the answer is missing
+    block: Json | None = None  # a provider's compaction
     usage: Usage = field(default_factory=Usage)
     cost: Decimal = Decimal(0)
 
@@ -230,23 +215,16 @@ async def ignore(_text: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kit:
-    """The condenser's tools for a strategy: the model, the counter, ids, and a bill.
-
-    ``new_id`` returns a fresh id at each call; ``on_text`` receives the summary as it is written;
-    every model call goes on the ``bill``. ``is_enough`` returns True if a reduction hides enough,
-    for a strategy that could hide more. ``lacking`` are the faults that an earlier summary of the
-    same attempt was rejected for, one sentence each. The model is called on ``loop``, if that is
-    given.
-    """
+    """The condenser's tools for a strategy: the model, the counter, ids, and a bill."""
 
     summarizer: Summarizer
     counter: TokenCounter
-    new_id: Callable[[], str] = lambda: str(uuid.uuid4())
-    on_text: OnText = ignore
-    bill: Bill = field(default_factory=Bill)
-    is_enough: Callable[[Reduction], bool] = lambda _: True
-    lacking: tuple[str, ...] = ()
-    loop: asyncio.AbstractEventLoop | None = None
+    new_id: Callable[[], str] = lambda: str(uuid.uuid4())  # fresh at each call
+    on_text: OnText = ignore  # gets the summary as it is written
+    bill: Bill = field(default_factory=Bill)  # every model call goes on it
+    is_enough: Callable[[Reduction], bool] = lambda _: True  # hides enough, if it could hide more
+    lacking: tuple[str, ...] = ()  # faults of an earlier summary, one sentence each
+    loop: asyncio.AbstractEventLoop | None = None  # of the model, if given
 
 
 async def transcribe(request: SummaryRequest, kit: Kit) -> Transcription:

@@ -35,12 +35,11 @@ class FittedLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A line through the latest reports; without any, estimates stay unchanged.
+    """A line through the latest reports of text alone; without any, estimates stay unchanged.
 
     The slope is the ratio of the tokenizers; the constant is the vendor's addition to every
     request. They are drawn towards 1 and 0 until reports say otherwise, the latest ones weigh most,
-    and outliers hardly anything. The tokens of ``media`` (images and PDFs, see
-    ``condense.count_media``) are the same for every tokenizer, so the line is one of text alone.
+    and outliers hardly anything.
     """
 
     MEMORY: ClassVar[int] = 16
