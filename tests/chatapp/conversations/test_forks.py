@@ -7,7 +7,9 @@ import uuid
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -249,3 +251,25 @@ def test_no_head_leads_to_somebody_elses_conversation(
     page = browser.get(reverse("chat", args=[conversation.pk])).text
     assert "Forked from" not in page
     assert str(theirs.pk) not in page
+
+
+def test_a_fork_of_many_messages_takes_no_more_statements_than_one_of_few(
+    conversation: Conversation,
+) -> None:
+    """Their contents do not leave the database: while they are copied, nobody else can write."""
+    talk(conversation, "Where is north?", "Up.")
+    with CaptureQueriesContext(connection) as few:
+        fork(conversation, 2)
+    rows = [
+        Message(
+            conversation=conversation, seq=at, position=at, role="user", content="Hm.", tokens=1
+        )
+        for at in range(3, 603)
+    ]
+    Message.objects.bulk_create(rows)
+    Conversation.objects.filter(pk=conversation.pk).update(last_seq=602)
+    with CaptureQueriesContext(connection) as many:
+        copy = fork(conversation, 602)
+    assert len(many) == len(few)
+    assert written(copy) == written(conversation)
+    assert [*copy.messages.order_by("pk")] == [*copy.messages.order_by("seq")]
