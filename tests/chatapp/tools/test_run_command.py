@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.ports import Line, ToolOutcome
+from chatapp.agent.ports import NO_LINE, Line, ToolOutcome
 from chatapp.tools import WorkspaceToolbox, read_output, shell
 from chatapp.tools.long_outputs import HEAD, TAIL, Outputs, cut_in_the_middle, find_output
 from chatapp.tools.shell import MAX_ALL, MAX_KEPT, MAX_OUTPUTS, Shell, make_room
@@ -157,6 +157,15 @@ async def test_a_flood_is_cut_in_the_middle_and_kept_whole(
     assert last.text == "the end\n"
     beyond = await toolbox.run("read_output", {"name": found[1], "start": 6_000_000})
     assert beyond.is_error
+
+
+async def test_an_output_says_what_of_it_is_lost(folder: Path, outputs: Path) -> None:
+    """The model would take its end for the command's."""
+    ran = await Shell(folder, outputs, NO_LINE, most=1_000).run("yes | head -c 3000; echo end", 60)
+    assert cut_in_the_middle(ran.output).endswith("y\n\n[2,004 more bytes were not kept.]")
+    gone = make_room(outputs).stem
+    with pytest.raises(ToolError, match="or no longer: only the newest are kept"):
+        find_output(outputs, gone)
 
 
 def test_no_letter_is_lost_between_two_parts_of_an_output(outputs: Path) -> None:
