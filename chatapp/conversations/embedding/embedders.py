@@ -22,6 +22,7 @@ from chatapp.models.database import LONGEST_PAUSE, go_on
 from chatapp.models.spending import check_spending
 from chatapp.project.environment import LOCAL_HOSTS
 from chatapp.project.network import proxy_of, tls, why_unreached
+from chatapp.project.telemetry import note_call
 from chatapp.providers.formats import at
 from chatapp.providers.sdk_provider import as_tokens
 from condense import noop, say
@@ -121,6 +122,7 @@ class ModelAtAddress:
         finally:
             call.seconds = time.monotonic() - began
             call.save()
+            note_call(call.purpose, call.status, call.usage, call.cost)
         return vectors
 
 

@@ -36,6 +36,7 @@ from chatapp.models import (
 )
 from chatapp.models.meanings import mark_due
 from chatapp.operations import background_jobs
+from chatapp.project import telemetry
 from chatapp.records.transfer.record_import import load_conversation
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say, summarise
@@ -399,13 +400,16 @@ def test_tokens_of_a_call_are_measured_if_its_server_counts_them(
     tokens: int,
     is_measured: bool,
 ) -> None:
-    """Others are estimated, and none is zero."""
+    """Others are estimated, and none is zero; operators count them, too."""
+    counted = "palimpsest_model_calls_total", {"purpose": "embedding", "outcome": "succeeded"}
+    before = telemetry.registry.get_sample_value(*counted) or 0
     embeddings.change = lambda said: {"data": said["data"], **usage}
     say("user", SAID[0])
     summarise(conversation)
     make(conversation)
     call = conversation.calls.get(purpose="embedding")
     assert (call.tokens_input, call.usage_measured) == (tokens, is_measured)
+    assert telemetry.registry.get_sample_value(*counted) == before + 1
 
 
 def test_a_server_that_is_busy_for_a_moment_loses_no_message(
