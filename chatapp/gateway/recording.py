@@ -195,7 +195,7 @@ class Recording:
         usage, blocks, reason = reply.usage, tuple(reply.blocks()), reply.stop_reason or "end_turn"
         turn = Turn.Status.SUCCEEDED if problem else None
         is_whole = reply.finished and not answer.error
-        is_measured = is_whole and bool(usage.prompt)
+        is_measured = is_whole and bool(usage.prompt and (usage.output or not draft.written))
         if not is_whole:
             problem, blocks = self.lost or answer.error or ANSWER_BROKE_OFF, draft.content
             turn = Turn.Status.STOPPED if self.lost == GONE else Turn.Status.FAILED

@@ -72,8 +72,8 @@ async def probe(provider: ResilientProvider) -> ServerReport:
             if error.status not in {400, 404, 422, 500}:
                 return report
         else:
-            # The last one was taken as it is.
-            *_, body = [one.body for one in heard if isinstance(one, events.SentRequest)]
+            # The last one was taken as it is; not every provider tells what it sends.
+            body = [one.body for one in heard if isinstance(one, events.SentRequest)][-1:]
             counted = None
             with suppress(TimeoutError):
                 async with asyncio.timeout(PROBE_TIMEOUT):
@@ -85,8 +85,8 @@ async def probe(provider: ResilientProvider) -> ServerReport:
                 streaming=any(isinstance(one, _STREAMED) for one in heard),
                 usage=any(isinstance(one, events.UsageReported) for one in heard),
                 # A refused part is not in the request that was answered.
-                tools=_TOOL.name.encode() in body,
-                images=_SQUARE.encode() in body,
+                tools=_TOOL.name.encode() in body[0] if body else None,
+                images=_SQUARE.encode() in body[0] if body else None,
                 counting=counted is not None,
             )
     return report

@@ -348,9 +348,9 @@ class ConversationJournal:
         usage, written = call.usage, call.draft.written
         # A call that broke off has used more than was reported, unless it was refused.
         nothing = not (call.is_whole or call.is_given_up or written or usage.total)
-        reported = call.is_whole or (call.is_reported and usage.prompt)
+        reported = usage.prompt and (call.is_whole or call.is_reported)
         measured = (bool(usage.output) or not written) if reported else nothing
-        if not measured and written:
+        if written and not (usage.output if call.is_whole else measured):
             tokens = await asyncio.to_thread(sizes.COUNTER.count, written)
             usage = replace(usage, output=max(usage.output, tokens))
         if not (nothing or usage.prompt):

@@ -50,7 +50,8 @@ def find_output(outputs: Path, name: str) -> Path:
     """Return the path of a kept output; raise ToolError if there is none of this name."""
     path = outputs / f"{name}.txt"
     if not _NAME.fullmatch(name) or not path.is_file():
-        raise ToolError("There is no output of this name. What was cut says what it is called.")
+        said = "There is no output of this name, or no longer: only the newest are kept."
+        raise ToolError(f"{said} What was cut says what it is called.")
     return path
 
 

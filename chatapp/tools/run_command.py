@@ -20,7 +20,7 @@ class Arguments:
     """The command, and its time limit in seconds."""
 
     command: str = argument("Command for /bin/sh. It can't ask anything back.")
-    timeout: int = argument("Seconds it may take.", default=USUAL, minimum=1)
+    timeout: int = argument(f"Seconds it may take, at most {LONGEST:,}.", default=USUAL, minimum=1)
 
 
 SPEC = ToolSpec(
@@ -49,7 +49,8 @@ async def run(shell: Shell, arguments: Arguments) -> ToolOutcome:
     text = cut_in_the_middle(ran.output).rstrip("\n")
     how = f"Exit code {ran.code} after {ran.seconds:.1f} s."
     if ran.code == TIMED_OUT:
-        how = f"Ended after {seconds} s, with all that it had started. Give it more time, or less."
+        more = "Give it less to do" + (", or more time." if seconds < LONGEST else ".")
+        how = f"Ended after {seconds:,} s, with all that it had started. {more}"
     elif ran.code < 0:
         how = "Ended, with all that it had started: it has killed what holds its limits."
     return ToolOutcome(f"{text}\n[{how}]".lstrip(), is_error=ran.code != 0)

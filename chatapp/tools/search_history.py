@@ -82,10 +82,14 @@ async def run(history: HiddenMessages, arguments: Arguments) -> str:
         raise ToolError("A day is written as 2026-05-03.") from None
     if days.first > days.last:
         raise ToolError("The argument 'since' must not be after 'until'.")
-    found = await history.search(words, MAX_FOUND if words else MAX_LISTED, days)
+    found = await history.search(words, MAX_FOUND if words else MAX_LISTED + 1, days)
     if not found:
         return "No hidden message has these words. Try others that it might use, or other days."
-    return "\n\n".join(f"Message {one.seq} ({_told(one)}):\n{one.excerpt}" for one in found)
+    told = [f"Message {one.seq} ({_told(one)}):\n{one.excerpt}" for one in found]
+    if len(found) > MAX_LISTED:
+        further = f"Read on with read_message from number {found[-1].seq}, or search."
+        told[-1] = f"[Only the first {MAX_LISTED}. {further}]"
+    return "\n\n".join(told)
 
 
 def _told(one: FoundMessage) -> str:

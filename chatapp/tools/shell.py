@@ -27,7 +27,7 @@ from condense import open_folder
 # Megabytes of memory, and processes, that one command may have.
 MEMORY, PROCESSES = 4_096, 256
 
-# Bytes of output that are kept; a command that writes more goes on, and the rest is lost.
+# Bytes of output that are kept; a command that writes more goes on.
 MAX_KEPT = 200 * 1024 * 1024
 
 # Long outputs of one conversation that are kept, and bytes of all of them.
@@ -58,11 +58,15 @@ class Ran:
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs commands in the folder ``root`` and keeps their outputs in ``outputs``."""
+    """Runs commands in the folder ``root`` and keeps their outputs in ``outputs``.
+
+    Of a longer output than ``most`` bytes the rest is lost, and its end says so.
+    """
 
     root: Path
     outputs: Path
     line: Line
+    most: int = MAX_KEPT
 
     async def run(self, command: str, seconds: int) -> Ran:
         """Run a command to its end; a cancellation ends it and its processes."""
@@ -91,12 +95,14 @@ class Shell:
         end, size, shown = b"", 0, 0.0
         with output.open("wb") as file:
             while chunk := await process.stdout.read(_CHUNK):
-                await asyncio.to_thread(file.write, chunk[: max(0, MAX_KEPT - size)])
+                await asyncio.to_thread(file.write, chunk[: max(0, self.most - size)])
                 size += len(chunk)
                 end = (end + chunk)[-SHOWN:]
                 if time.monotonic() - shown > PAUSE:
                     shown = time.monotonic()
                     self.line.show(end.decode(errors="replace"))
+            if size > self.most:
+                file.write(f"\n[{size - self.most:,} more bytes were not kept.]".encode())
 
 
 def make_room(outputs: Path) -> Path:

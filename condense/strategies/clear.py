@@ -1,6 +1,7 @@
 """Clearing: one line in place of tool output that is superseded or old; no model is called."""
 
 import asyncio
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from condense.errors import NothingToCondense
 from condense.facts.texts import one_line
 from condense.folded_files.files_read import paths_read
 from condense.history.boundaries import AnsweredCall, pair_calls, unread_tail
-from condense.messages import Message, Tags, content_to_api
+from condense.messages import Message, Tags, ToolResultBlock, content_to_api
 from condense.reduction.strategy import ByRule, make_reduction
 from condense.sentences import noop
 from condense.summaries.summarizer import Kit
@@ -24,6 +25,8 @@ OLD = "run the tool again if you need it"
 TOOL_NAME_CHARS = 60  # characters of a tool's name
 # A result that is hardly longer than its line is left as it is.
 WORTH = 2
+_NUMBERED_LINE = re.compile(r"^ *(\d{1,9}) ?[\t|:→]", re.MULTILINE)
+END_CHARS = 10_000  # characters of a result, in which its last line begins
 
 
 class Clear(ByRule):
@@ -78,22 +81,32 @@ class Clear(ByRule):
 def superseded(given: Sequence[AnsweredCall]) -> frozenset[int]:
     """Return the places of reads that later reads of the same files repeat in full."""
     found: set[int] = set()
-    later: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    later: dict[str, list[tuple[Mapping[str, Any], int]]] = defaultdict(list)
     for index in reversed(range(len(given))):
         answer = given[index]
         paths, asked = paths_read(answer.call), answer.call.input
         if not paths or not isinstance(asked, Mapping):
             continue
+        last = _last_line(answer.result)
         # A later read covers this one that asked for the same with no further limits, such as a
-        # range of lines.
+        # range of lines. A tool may end a long file sooner, though.
         news = [
             path
             for path in paths
-            if not any(again.items() <= asked.items() for again in later[path])
+            if not any(
+                again.items() <= asked.items() and (len(again) == len(asked) or last <= reached)
+                for again, reached in later[path]
+            )
         ]
         if not news:
             found.add(index)
         if not answer.result.is_error:
             for path in news:
-                later[path].append(asked)
+                later[path].append((asked, last))
     return frozenset(found)
+
+
+def _last_line(result: ToolResultBlock) -> int:
+    """Return the number of the last line that a result shows, 0 if it numbers none."""
+    numbers = _NUMBERED_LINE.findall(Message("user", result.content or "").text[-END_CHARS:])
+    return int(numbers[-1]) if numbers else 0

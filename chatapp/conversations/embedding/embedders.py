@@ -22,6 +22,9 @@ from chatapp.models.database import LONGEST_PAUSE, go_on
 from chatapp.models.spending import check_spending
 from chatapp.project.environment import LOCAL_HOSTS
 from chatapp.project.network import proxy_of, tls, why_unreached
+from chatapp.project.telemetry import note_call
+from chatapp.providers.formats import at
+from chatapp.providers.sdk_provider import as_tokens
 from condense import noop, say
 
 np = lazy_loader.load("numpy")  # with the first vector
@@ -34,6 +37,9 @@ PASSAGES = condense.WorkerProcess(_WORKER, "60", "10", seconds=120)
 QUESTIONS = condense.WorkerProcess(_WORKER, "900", "0", seconds=10)
 SENTENCES = condense.WorkerProcess(_WORKER, "60", "5", seconds=30)
 LONGEST_EMBEDDED = 2_000  # characters of a text that are embedded
+# The names under which servers report the tokens of the texts.
+_COUNTS = ("prompt_tokens", "total_tokens")
+_COUNTER = condense.PromptCounter()
 
 
 @dataclass
@@ -96,8 +102,12 @@ class ModelAtAddress:
         try:
             answer = asyncio.run(_post(url, body, **options))
             said = answer.raise_for_status().json()
-            call.tokens_input = int((said.get("usage") or {}).get("prompt_tokens") or 0)
-            rows = np.array([one["embedding"] for one in said["data"]], np.float64)
+            told = (as_tokens(at(said, f"usage.{name}")) for name in _COUNTS)
+            tokens = next(filter(None, told), None)
+            call.usage_measured = tokens is not None
+            call.tokens_input = tokens or sum(map(_COUNTER.count, texts))
+            data = sorted(said["data"], key=lambda one: one.get("index") or 0)
+            rows = np.array([one["embedding"] for one in data], np.float64)
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
             if len(rows) != len(texts) or not (rows.size and np.isfinite(lengths).all()):
                 raise ValueError(say("It has no vector for each text."))
@@ -112,6 +122,7 @@ class ModelAtAddress:
         finally:
             call.seconds = time.monotonic() - began
             call.save()
+            note_call(call.purpose, call.status, call.usage, call.cost)
         return vectors
 
 

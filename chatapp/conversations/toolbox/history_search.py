@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property, partial
+from itertools import batched, islice
 
 from django.db.models import Max, Min, QuerySet
 from django.utils import timezone
@@ -22,6 +23,8 @@ from chatapp.tools.search_history import ALWAYS, Days, FoundMessage
 
 MOST_READ, MOST_BESIDE = 40_000, 4_000  # tokens read for one search, and of a neighbour
 BEGINNING = 200  # characters of a message that is listed
+# Messages among which those with words are listed, and that are read at once.
+MOST_LISTED, READ_AT_ONCE = 1_000, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +68,18 @@ class StoredRecall:
 
     def beginnings(self, limit: int) -> list[condense.Passage]:
         """Return the beginnings of the first messages of people and the model."""
-        keys = self._between(*self.span).order_by("seq").values_list("pk", flat=True)
-        said = [(one, part) for one in self.read([*keys[:limit]]) for part in one.parts]
-        told = [(one.id, one.seq, part) for one, part in said if part.is_prose]
+        hidden = self._between(*self.span).filter(holds_results=False).order_by("seq")
+        keys = hidden.values_list("pk", flat=True)[:MOST_LISTED]
+        told = (
+            (one.id, one.seq, part)
+            for some in batched(keys, READ_AT_ONCE)
+            for one in self.read(some)
+            for part in (one.parts if one.number in some else ())
+            if part.is_prose
+        )
         return [
             condense.Passage(id_, seq, part.text[:BEGINNING], 1, self._day(id_), 0, part.speaker)
-            for id_, seq, part in told
+            for id_, seq, part in islice(told, limit)
         ]
 
     def _day(self, id_: str) -> date:

@@ -297,22 +297,23 @@ def _usage(chunk: Data) -> condense.Usage | None:
 
 
 def read_usage(given: object) -> condense.Usage:
-    """Return the usage in a report of either of OpenAI's APIs, or of one that resembles them."""
-    # Tokens read from the cache and written to it are part of the prompt's number. Some vendors
-    # count thoughts in the total alone.
+    """Return the usage in a report of either of OpenAI's APIs, or of one that resembles them.
+
+    Tokens read from the cache and written to it are part of the prompt's number, unless they are
+    more. Some vendors count thoughts in the total alone.
+    """
     reports = listed([given])
     inner = listed([one.get(name) for one in reports for name in _DETAILS_OF_USAGE])
     facts = {name: one for each in (*reports, *inner) for name, one in each.items() if one}
     prompt, output, cached, stored, total = (
         next(filter(None, map(as_tokens, map(facts.get, names))), 0) for names in _COUNTS
     )
-    read = min(prompt, cached)
-    if cached == read:
-        output = max(output, total - prompt)
-    written = min(prompt - read, stored)
+    if cached + stored > prompt:
+        prompt += cached + stored
+    output = max(output, total - prompt) if prompt else output
     unlike = [(path, at(one, path)) for one in reports for path in _UNLIKE]
     return condense.Usage(
-        *(prompt - read - written, output, read, written),
+        *(prompt - cached - stored, output, cached, stored),
         charged=charged_in(facts),
         terms=terms_in((), [(path.rpartition(".")[2], count) for path, count in unlike]),
     )

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import condense
@@ -41,6 +42,7 @@ _EFFORTS = {"off": "none"}
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _THINKING = ("thinking", "redacted_thinking")
 _KEYWORDS = ("type", "description", "properties", "required", "items", "enum")
+_CHOICES = ("anyOf", "oneOf", "allOf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +128,13 @@ def _tool(spec: ToolSpec, traits: OpenAITraits) -> dict[str, Any]:
 
 
 def _plain_schema(schema: Any) -> Any:
-    """Return a schema with the keywords that every server knows; of choices, the first."""
-    choices: list[Json] = [
-        *schema.get("anyOf", ()),
-        *schema.get("oneOf", ()),
-        *schema.get("allOf", ()),
-    ]
-    chosen: Json = next((one for one in choices if one.get("type") != "null"), {})
+    """Return a schema with the keywords that every server knows; of choices, the first.
+
+    One that is no object, such as True for anything, becomes an empty one.
+    """
+    schema = _mapping(schema)
+    choices = chain.from_iterable(listed(schema.get(name)) for name in _CHOICES)
+    chosen: Json = next((dict(one) for one in choices if one.get("type") != "null"), {})
     kept = {name: one for name, one in {**chosen, **schema}.items() if name in _KEYWORDS}
     if isinstance(kinds := kept.get("type"), list):
         kept["type"] = next((one for one in kinds if one != "null"), "string")

@@ -142,8 +142,8 @@ def whole(told: dict[str, Any]) -> Script:
 
 
 def of_messages(usage: dict[str, Any]) -> tuple[Script, Script]:
-    """Return an answer of the Messages API with this usage, whole and as a stream."""
-    hello = {"type": "text", "text": "Hello."}
+    """Return an empty answer of the Messages API with this usage, whole and as a stream."""
+    hello = {"type": "text", "text": ""}
     said = {"id": "m", "type": "message", "role": "assistant", "model": "x", "usage": usage}
     begun = {"type": "message_start", "message": {**said, "content": []}}
     opened = {"type": "content_block_start", "index": 0, "content_block": hello}
@@ -294,6 +294,19 @@ async def test_what_a_provider_has_read_is_estimated_if_it_reports_nothing(
     assert least <= call.tokens_input <= least * 1.1
     assert (call.cost, call.usage_measured) == (Decimal(4 * call.tokens_input) / 1_000_000, False)
     assert call.tokens_output == answers * sizes.COUNTER.count("Hello.")
+
+
+async def test_what_a_provider_wrote_is_estimated_if_it_reports_the_prompt_alone(
+    upstream: RawServer, token: str
+) -> None:
+    """A reply of no tokens would cost nothing."""
+    said = {"index": 0, "delta": {"content": "Hello."}, "finish_reason": "stop"}
+    upstream.script.append(events({"id": "c", "choices": [said], "usage": {"prompt_tokens": 9}}))
+    asked = body_of(model="gpt-6.1-sol", stream=True, messages=[{"role": "user", "content": "Hi"}])
+    await visit("/v1/chat/completions", token, asked)
+    call = await ModelCall.objects.aget()
+    assert (call.tokens_input, call.usage_measured) == (9, False)
+    assert call.tokens_output == sizes.COUNTER.count("Hello.")
 
 
 async def test_a_compaction_that_a_program_asks_for_is_paid_for_and_no_part_of_the_talk(

@@ -1,5 +1,6 @@
 """What a server tells of its models, and of itself when it is tried."""
 
+from collections.abc import AsyncIterator
 from decimal import Decimal
 from typing import Any
 
@@ -7,10 +8,12 @@ import pytest
 
 import condense
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.ports import Model
+from chatapp.agent.events import ReplyCompleted, StreamEvent, TextStreamed
+from chatapp.agent.ports import Model, ModelRequest
 from chatapp.providers import create_provider, model_servers
 from chatapp.providers.model_servers import ServerReport, probe
 from chatapp.providers.openai.provider import OpenAIProvider
+from chatapp.providers.resilient_provider import ResilientProvider
 from chatapp.providers.specs import ListedModel, Preset, ProviderSpec
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.providers.requests import SECRET_KEY
@@ -121,6 +124,24 @@ async def test_a_probe_says_what_works(door: Door, standin: Standin) -> None:
     assert report == ServerReport(models=(ListedModel(door.model),), **works)
     assert len(standin.requests) == 1
     assert standin.problems == []
+
+
+class Parrot:
+    """A provider that tells nothing of its requests."""
+
+    async def stream(self, _request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        """Yield the word."""
+        yield TextStreamed("Yes.")
+        yield ReplyCompleted((condense.TextBlock("Yes."),), "end_turn", condense.Usage())
+
+    async def count_tokens(self, _request: ModelRequest) -> None:
+        """Return nothing: it can't count."""
+
+
+async def test_a_probe_tries_nothing_that_a_provider_does_not_tell() -> None:
+    """Of a request that nobody saw, nobody knows what it lacked."""
+    report = await probe(ResilientProvider(Model("m", 1, 1), lambda _model: Parrot()))
+    assert (report.streaming, report.tools, report.images) == (True, None, None)
 
 
 async def test_a_probe_says_what_a_server_lacks(standin: Standin) -> None:

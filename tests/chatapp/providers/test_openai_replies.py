@@ -45,7 +45,14 @@ USAGES: list[tuple[dict[str, Any], condense.Usage]] = [
     # Thoughts are in the total alone.
     ({"usage": {**TOKENS, "total_tokens": 20}}, condense.Usage(9, 11)),
     ({"usage": {**TOKENS, "total_tokens": 5}}, condense.Usage(9, 2)),
-    ({"usage": {**TOKENS, "total_tokens": 99, "cached_tokens": 50}}, condense.Usage(0, 2, 9)),
+    # Without the prompt nobody knows which part of it is output.
+    ({"usage": {"total_tokens": 20}}, condense.Usage()),
+    # As Anthropic counts, tokens of the cache stand beside those of the prompt.
+    ({"usage": {**TOKENS, "total_tokens": 61, "cached_tokens": 50}}, condense.Usage(9, 2, 50)),
+    (
+        {"usage": {**TOKENS, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 30}},
+        condense.Usage(9, 2, 5, 30),
+    ),
     ({"usage": {**TOKENS, "cached_tokens": 5}}, condense.Usage(4, 2, 5)),
     ({"usage": {**TOKENS, "prompt_cache_hit_tokens": 5}}, condense.Usage(4, 2, 5)),
     (

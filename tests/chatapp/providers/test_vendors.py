@@ -29,6 +29,9 @@ SCHEMA = {
     "properties": {
         "path": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": "^\\d+$"}]},
         "kinds": {"type": ["array", "null"], "items": {"type": "string", "format": "uri"}},
+        # As programs in Go describe anything, and a list of a fixed length.
+        "value": True,
+        "pair": {"type": "array", "items": [{"type": "string"}, True]},
     },
 }
 TOOLS = tuple(ToolSpec(name, "Lists.", SCHEMA) for name in ("list_files", "look", "find"))

@@ -100,6 +100,16 @@ async def test_a_server_that_reports_no_output_is_estimated(conversation: Conver
     assert journal.scale.measured_tokens is None
 
 
+async def test_a_server_that_reports_no_prompt_is_estimated(conversation: Conversation) -> None:
+    """An estimate measures neither the prompt nor the context, whatever else was reported."""
+    journal = await journal_of(conversation)
+    call = await record(journal, condense.Usage(output=900), is_whole=True)
+    await journal.append(WRITTEN, stop_reason="end_turn", call=call)
+    row = await ModelCall.objects.aget()
+    assert (row.tokens_input, row.tokens_output) == (journal.scale.overhead, 900)
+    assert (row.usage_measured, journal.scale.measured_tokens) == (False, None)
+
+
 async def test_a_call_that_got_nowhere_used_nothing(conversation: Conversation) -> None:
     """A refusal costs nothing, and that is no estimate."""
     journal = await journal_of(conversation)

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.ports import Line, ToolOutcome
-from chatapp.tools import WorkspaceToolbox, read_output, shell
+from chatapp.agent.ports import NO_LINE, Line, ToolOutcome
+from chatapp.tools import WorkspaceToolbox, read_output, run_command, shell
 from chatapp.tools.long_outputs import HEAD, TAIL, Outputs, cut_in_the_middle, find_output
 from chatapp.tools.shell import MAX_ALL, MAX_KEPT, MAX_OUTPUTS, Shell, make_room
+from chatapp.tools.shell_supervisor import TIMED_OUT
 from tests.chatapp.tools.conftest import Watching
 
 PATIENCE = 120  # seconds
@@ -157,6 +158,36 @@ async def test_a_flood_is_cut_in_the_middle_and_kept_whole(
     assert last.text == "the end\n"
     beyond = await toolbox.run("read_output", {"name": found[1], "start": 6_000_000})
     assert beyond.is_error
+
+
+class Slow(Shell):
+    """A shell in which each command takes too long."""
+
+    async def run(self, _command: str, seconds: int) -> shell.Ran:
+        """Return at once."""
+        output = make_room(self.outputs)
+        output.touch()
+        return shell.Ran(TIMED_OUT, seconds, output)
+
+
+@pytest.mark.parametrize(("asked", "said"), [(60, "do, or more time."), (7_200, "1,800 s, ")])
+async def test_more_time_is_advised_where_there_is_more(
+    folder: Path, outputs: Path, asked: int, said: str
+) -> None:
+    """A model that was given the most would ask for more again and again."""
+    slow = Slow(folder, outputs, NO_LINE)
+    outcome = await run_command.run(slow, run_command.Arguments("true", asked))
+    assert said in outcome.text
+    assert ("more time" in outcome.text) is (asked < run_command.LONGEST)
+
+
+async def test_an_output_says_what_of_it_is_lost(folder: Path, outputs: Path) -> None:
+    """The model would take its end for the command's."""
+    ran = await Shell(folder, outputs, NO_LINE, most=1_000).run("yes | head -c 3000; echo end", 60)
+    assert cut_in_the_middle(ran.output).endswith("y\n\n[2,004 more bytes were not kept.]")
+    gone = make_room(outputs).stem
+    with pytest.raises(ToolError, match="or no longer: only the newest are kept"):
+        find_output(outputs, gone)
 
 
 def test_no_letter_is_lost_between_two_parts_of_an_output(outputs: Path) -> None:

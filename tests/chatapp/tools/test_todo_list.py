@@ -12,6 +12,7 @@ async def test_a_list_is_counted(folder: Path) -> None:
     outcome = await WorkspaceToolbox(folder).run("update_todo_list", {"todos": todos})
     assert outcome.text == "The list has 3 items; 1 are done."
     assert read_items(todos) == [("x", "Read"), ("-", "Write"), (" ", "Test")]
+    assert read_items(f"[ ] {'x' * 501}") == [(" ", f"{'x' * 500}…")]
 
 
 async def test_what_is_no_list_is_refused(folder: Path) -> None:

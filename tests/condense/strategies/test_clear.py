@@ -104,6 +104,17 @@ async def test_a_read_is_superseded_by_one_of_as_much_or_more(
     assert ("t1" in await cleared([*talk, *DONE])) is goes
 
 
+@pytest.mark.parametrize("line", ["{:>6}\t", "{} | ", "{:>5}→"])
+async def test_a_read_that_ended_before_supersedes_nothing(line: str) -> None:
+    """Tools give the first lines of a long file alone, and say how to read on."""
+    shown = ["".join([f"{line.format(at)}x\n" for at in range(at, at + 200)]) for at in (900, 1)]
+    talk = [user("Fix it"), read("t1", start_line=900), found("t1", shown[0]), read("t2")]
+    rest = [found("t2", f"{shown[1]}[Lines 1 to 200 of 1,099.]"), *DONE]
+    assert await cleared([*talk, *rest]) == []
+    whole = [read("t3"), found("t3", shown[1] + shown[0]), *DONE]
+    assert await cleared([*talk, *rest, *whole]) == ["t1", "t2"]
+
+
 async def test_all_but_the_last_results_are_cleared() -> None:
     """Ten stay unless the constructor says otherwise; a read that failed supersedes nothing."""
     talk = [user("Fix it"), *steps(14), *DONE]

@@ -20,6 +20,7 @@ from django.urls import reverse
 from chatapp.conversations import conversations, forgotten_passages
 from chatapp.conversations.composer.slash_commands import expand
 from chatapp.conversations.embedding import vectors
+from chatapp.conversations.embedding.embedders import embedder_for
 from chatapp.conversations.embedding.vectors import asked
 from chatapp.conversations.toolbox.history_search import StoredHistory, StoredRecall
 from chatapp.models import (
@@ -35,6 +36,7 @@ from chatapp.models import (
 )
 from chatapp.models.meanings import mark_due
 from chatapp.operations import background_jobs
+from chatapp.project import telemetry
 from chatapp.records.transfer.record_import import load_conversation
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say, summarise
@@ -367,7 +369,47 @@ def test_only_an_answer_with_a_vector_for_each_text_counts(
     calls = conversation.calls.filter(purpose="embedding")
     failed = [one for one in calls if one.status == ModelCall.Status.FAILED]
     assert all("gave no answer" in one.error for one in failed)
-    assert bool(failed) is (change is not ANSWERS["whole"][0])
+    assert bool(failed) is (stored == 0 or change is short)
+
+
+def test_each_vector_is_that_of_the_text_whose_number_it_has(
+    conversation: Conversation, embeddings: Embeddings
+) -> None:
+    """A server may finish them in another order."""
+    embeddings.change = lambda said: {"data": said["data"][::-1]}
+    embedder = embedder_for(conversation.pk)
+    assert embedder
+    for text, vector in zip(SAID, embedder.embed(SAID), strict=True):
+        assert np.allclose(vector, asked_vector(text), atol=1e-6)
+
+
+USAGES: dict[str, tuple[dict[str, Any], int, bool]] = {
+    "of the prompt": ({"usage": {"prompt_tokens": 7, "total_tokens": 7}}, 7, True),
+    "of all": ({"usage": {"total_tokens": 7}}, 7, True),
+    "none": ({}, 6, False),
+    "odd": ({"usage": {"prompt_tokens": -1, "total_tokens": 2**40}}, 6, False),
+}
+
+
+@pytest.mark.parametrize(("usage", "tokens", "is_measured"), USAGES.values(), ids=USAGES)
+def test_tokens_of_a_call_are_measured_if_its_server_counts_them(
+    conversation: Conversation,
+    say: Say,
+    embeddings: Embeddings,
+    usage: dict[str, Any],
+    tokens: int,
+    is_measured: bool,
+) -> None:
+    """Others are estimated, and none is zero; operators count them, too."""
+    counted = "palimpsest_model_calls_total", {"purpose": "embedding", "outcome": "succeeded"}
+    before = telemetry.registry.get_sample_value(*counted) or 0
+    embeddings.change = lambda said: {"data": said["data"], **usage}
+    say("user", SAID[0])
+    summarise(conversation)
+    make(conversation)
+    call = conversation.calls.get(purpose="embedding")
+    assert (call.tokens_input, call.usage_measured) == (tokens, is_measured)
+    assert telemetry.registry.get_sample_value(*counted) == before + 1
 
 
 def test_a_server_that_is_busy_for_a_moment_loses_no_message(

@@ -216,6 +216,29 @@ def test_what_was_said_on_some_days_is_found(
     assert ("Message 3 (the user, Tue 5 May 2026):\nThe ferry at two." in told) == (3 in found)
 
 
+def test_a_list_says_that_there_is_more(conversation: Conversation) -> None:
+    """Calls and results between the words take no place in it."""
+    call = condense.ToolUseBlock("t", "read_file", {"path": "a.txt"})
+    result = condense.ToolResultBlock("t", "Its text.")
+    talk = [
+        message
+        for number in range(30)
+        for message in (
+            condense.Message("user", f"Question {number}."),
+            condense.Message("assistant", (call,)),
+            condense.Message("user", (result,)),
+            condense.Message("assistant", f"Answer {number}."),
+        )
+    ]
+    append_many(conversation.pk, [(one, 10) for one in talk])
+    Message.objects.filter(conversation=conversation).update(hidden=True)
+    *listed, note = search(conversation).split("\n\n")
+    assert (len(listed), listed[-1].endswith("Answer 19.")) == (40, True)
+    assert note == "[Only the first 40. Read on with read_message from number 81, or search.]"
+    Message.objects.filter(conversation=conversation, seq__gt=80).update(hidden=False)
+    assert search(conversation).split("\n\n") == listed
+
+
 def test_a_day_is_that_of_the_person_who_asks(conversation: Conversation, say: Say) -> None:
     """Half past eleven in the evening in London is the next day further east."""
     say("user", "The ferry at ten.")
