@@ -29,7 +29,7 @@ function isAutomatic() {
 }
 
 // What can be kept free of a window that is typed, as condense/budget/budget.py does.
-const [OUTPUT, SHARE, BUFFER] = [8192, 0.2, 0.1];
+const [OUTPUT, SHARE] = [8192, 0.2];
 
 /** The window of a profile and what fits into it, of the form's own as it is typed. */
 function limitsOf(set) {
@@ -37,7 +37,7 @@ function limitsOf(set) {
   if (!typed) return { size: Number(set.dataset.window), allowed: Number(set.dataset.allowed), reserved: Number(set.dataset.reserved) };
   const size = Number(typed.value);
   const reserved = Math.min(Number(form.elements.max_output.value) || OUTPUT, Math.ceil(size * SHARE));
-  return { size, reserved, allowed: Math.max(0, Math.floor(size * (1 - BUFFER)) - reserved) };
+  return { size, reserved, allowed: Math.max(0, Math.floor(size * (1 - form.dataset.buffer)) - reserved) };
 }
 
 // The same sentence as chatapp/conversations/context/sizes.py, for values that are not saved yet.

@@ -5,7 +5,7 @@ import { text } from "./text.js";
 const LASTS = 6000;
 /** Return why nothing was done: what an answer says, where it is in words. */
 export function reasonOf(status, said) {
-  return [413, 422, 429].includes(status) ? said : text("requestFailed", { status: String(status) });
+  return status < 500 && /^[^<]/.test(said) ? said : text("requestFailed", { status: String(status) });
 }
 
 function leaveLater(toast) {

@@ -171,6 +171,21 @@ def test_what_is_removed_or_refused_is_not_sent(
     assert texts(standin.requests[0].body) == ["Nothing attached."]
 
 
+def test_a_page_of_a_proxy_is_no_reason(open_chat: OpenChat) -> None:
+    """A proxy refuses what is large with a page of its own; words of ours are shown as they are."""
+    chat, page = open_chat(), "<html>\r\n<head><title>413 Too Large</title></head></html>"
+    bodies = iter([page, "This file is too large."])
+
+    def refuse(route: Route) -> None:
+        route.fulfill(status=413, content_type="text/html", body=next(bodies))
+
+    chat.page.route("**/attachments/new/", refuse)
+    for said in ("the server answered 413", "This file is too large."):
+        pick(chat, SOURCE)
+        expect(chat.page.get_by_text(said)).to_be_visible()
+    expect(chat.page.get_by_text("<html>")).to_have_count(0)
+
+
 def test_a_conversation_begins_with_a_file(open_chat: OpenChat, standin: Standin) -> None:
     """Attached on the first page, and without a word; a large picture is made smaller then."""
     chat = open_chat()

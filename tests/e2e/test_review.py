@@ -96,7 +96,10 @@ def test_a_person_sees_what_a_review_is_of_and_has_the_last_word(
     figures = review.get_by_role("group", name="Effect")
     before = figures.text_content() or ""
     # What is accepted is what somebody looks at.
-    review.get_by_role("checkbox", name="Edit the refused summary").check()
+    edit = review.get_by_role("checkbox", name="Edit the refused summary")
+    edit.press("Enter")
+    edit.check()
+    expect(review).to_contain_text("Draft 2")
     expect(figures).not_to_have_text(before)
     chat.button("Accept").click()
     fold = chat.rows("Context condensed")

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from django.utils.text import Truncator
+
 import condense
 from chatapp.agent import annotated_blocks as blocks
 from chatapp.models import Question
@@ -19,6 +21,8 @@ from chatapp.tools.mcp.servers import TOOL_SEPARATOR
 
 # Characters of a file, of a call's input and of its result on the page; the rest is fetched.
 SHOWN = 10_000
+# Characters of a call's main argument.
+LONGEST_ARGUMENT = 120
 # Characters of a tool's result that are worth a summary by itself.
 LONG_RESULT = 4_000
 # A larger number was never counted.
@@ -366,4 +370,5 @@ def main_argument(arguments: Any) -> str:
         return ""
     named = [arguments[name] for name in _MAIN_ARGUMENTS if name in arguments]
     texts = [value for value in (*named, *arguments.values()) if isinstance(value, str)]
-    return condense.upright(" ".join(texts[0].split())[:120]) if texts else ""
+    line = Truncator(" ".join(texts[0].split())).chars(LONGEST_ARGUMENT) if texts else ""
+    return condense.upright(line)

@@ -12,6 +12,7 @@ from itertools import accumulate, islice
 from django.db.models import Q
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join, strip_tags
+from django.utils.text import Truncator
 
 import condense
 from chatapp.condensing import undo
@@ -63,7 +64,8 @@ class Original:
         """The beginning of the words in plain text, "" without any."""
         texts = [strip_tags(one.html) for one in self.words if isinstance(one, TextPart)]
         texts += [getattr(one, "name", "") for one in self.words if not isinstance(one, TextPart)]
-        return " ".join(unescape(" ".join(texts)).split())[:EXCERPT_CHARS]
+        line = " ".join(unescape(" ".join(texts)).split())
+        return Truncator(line).chars(EXCERPT_CHARS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.text import Truncator
+
 import condense
 from chatapp.models import Conversation, Pin, message_store
 from chatapp.page.transcript.message_parts import PinnedPart, attached_part
@@ -38,4 +40,4 @@ def _line(pin: Pin, message: condense.Message) -> PinLine:
     else:
         label = _("Passage") if alone.seq else _("Your rule")
     text = alone.text if alone else message.words or condense.tools_to_text(message).text
-    return PinLine(pin.seq, label, text[:SHOWN], pin.tokens)
+    return PinLine(pin.seq, label, Truncator(text).chars(SHOWN), pin.tokens)

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from chatapp.models import Conversation, Message, Rewind, message_index
 from chatapp.models.message_index import visible_text
 from chatapp.project.search import Query, excerpt
+from chatapp.project.sentences import number
 from chatapp.project.sentences import translate as _
 
 # The best messages that are looked at, and how many of them one conversation may show.
@@ -33,23 +34,33 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class FoundConversation:
-    """The hits in one conversation: the best ones, and the ``count`` of all."""
+    """The hits in one conversation: the best ones, and the ``count`` of all that were looked at.
+
+    If the search is ``cut``, there may be more of them.
+    """
 
     conversation: Conversation
     hits: Sequence[Hit]
     count: int
+    cut: bool
 
     @property
     def more(self) -> int:
         """The number of further hits."""
         return self.count - len(self.hits)
 
+    @property
+    def more_words(self) -> str:
+        """The same number, with a plus if there may be more."""
+        return f"{number(self.more)}{'+' * self.cut}"
+
 
 def find_hits(owner: User, text: str) -> list[FoundConversation]:
     """Return the messages of a user that have all the words, the best first, by conversation."""
     query = Query.read(text)
     groups: dict[UUID, list[int]] = {}
-    for message, conversation in message_index.find_messages(owner, query, limit=BEST):
+    best = message_index.find_messages(owner, query, limit=BEST + 1)
+    for message, conversation in best[:BEST]:
         groups.setdefault(conversation, []).append(message)
     shown = [pk for found in groups.values() for pk in found[:PER_CONVERSATION]]
     causes = Rewind.objects.filter(pk=OuterRef("rewind_parent")).values("cause")
@@ -62,6 +73,7 @@ def find_hits(owner: User, text: str) -> list[FoundConversation]:
             conversation=known[found[0]].conversation,
             hits=[_hit(known[pk], query) for pk in found[:PER_CONVERSATION]],
             count=len(found),
+            cut=len(best) > BEST,
         )
         for found in groups.values()
     ]

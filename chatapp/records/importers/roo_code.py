@@ -15,6 +15,7 @@ from typing import Any, override
 from django.utils.translation import gettext_lazy
 
 from chatapp.agent.tool_arguments import read_arguments
+from chatapp.conversations.conversations import title_of
 from chatapp.records.transfer import Piece, Problem, Unusable
 from chatapp.records.transfer.source_texts import joined
 from chatapp.records.transfer.transcript_files import Sample, read_items
@@ -117,7 +118,7 @@ class Task(Transcript):
             place, item = found
             match item:
                 case {"say": "text", "text": str(text)} if text.strip() and place == 1:
-                    self.describe(title=" ".join(text.split())[:60])
+                    self.describe(title=title_of(text))
                 case {"contextCondense": {"condenseId": name, **figures}} | {
                     "contextTruncation": {"truncationId": name, **figures}
                 } if name:

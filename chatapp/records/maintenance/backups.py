@@ -286,18 +286,25 @@ def check_database(path: Path) -> None:
 def put_in_place(folder: Path, target: BackupPaths, aside: Path) -> None:
     """Move unpacked files to their places, and the files there into the new folder ``aside``.
 
-    A key that the backup does not hold stays as it is.
+    A key that the backup does not hold stays as it is. If something can't be moved, all goes back.
     """
     aside.mkdir(mode=0o700)
     keys = ((KEY, target.key), (SEAL_KEY, target.seal_key))
     held = [(name, place) for name, place in keys if (folder / name).exists()]
-    moves = ((DATABASE, target.database), (WORKSPACES, target.workspaces), *held)
-    for name, place in moves:
-        if place is None:
-            continue
-        for old in (place, *(place.with_name(place.name + end) for end in ("-wal", "-shm"))):
-            if old.exists():
-                shutil.move(old, aside / old.name)
-        if (folder / name).exists():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(folder / name, place)
+    with contextlib.ExitStack() as back:
+
+        def move(one: Path, to: Path) -> None:
+            # A folder stays, as it may be a volume.
+            inner = [(each, to / each.name) for each in one.iterdir()] if one.is_dir() else []
+            for old, new in inner or [(one, to)] * one.is_file():
+                new.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(old, new)
+                back.callback(shutil.move, new, old)
+
+        for name, place in ((DATABASE, target.database), (WORKSPACES, target.workspaces), *held):
+            if place is None:
+                continue
+            for end in ("", "-wal", "-shm"):
+                move(place.with_name(place.name + end), aside / (place.name + end))
+            move(folder / name, place)
+        back.pop_all()

@@ -228,8 +228,9 @@ def _named(sentence: str, found: QuerySet[Any] | Iterable[object]) -> Iterator[s
 def _chains() -> Iterator[str]:
     """Follow the audit chain of each conversation."""
     for verdict in audit_check.verify_all():
-        for problem in verdict.problems[:NAMED]:
-            yield _("Conversation {id}: {problem}", id=verdict.conversation.pk, problem=problem)
+        pk = verdict.conversation.pk
+        said = _("Conversation {id}: {problem}", id=pk, problem="{name}")
+        yield from _named(said, verdict.problems)
 
 
 _LOOKS: tuple[Callable[[], Iterator[str]], ...] = (

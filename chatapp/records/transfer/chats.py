@@ -13,6 +13,7 @@ from typing import Any, override
 import condense
 from chatapp.agent.annotated_blocks import file_block
 from chatapp.conversations.composer.attachments import clean_name
+from chatapp.conversations.conversations import title_of
 from chatapp.models import errors
 from chatapp.models.conversations import LONGEST_TITLE
 from chatapp.project.sentences import translate as _
@@ -143,7 +144,7 @@ class Chat(Transcript):
                 steps.pop()
         self.reshaped = [one.blocks for one in self._written]
         asked = (joined(one["content"]) for one in self.messages if one["role"] == "user")
-        self.title = self.title or " ".join(next(asked, "").split())[:60]
+        self.title = self.title or title_of(next(asked, ""))
         times = sorted(one["created_at"] for one in self.messages if "created_at" in one)
         about = {"created_at": times[0], "updated_at": times[-1]} if times else {}
         about |= self._about | ({"title": self.title} if self.title else {})

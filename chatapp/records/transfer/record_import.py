@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
@@ -32,6 +33,7 @@ from chatapp.models import (
     errors,
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
+from chatapp.models.conversations import LONGEST_TITLE
 from chatapp.models.database import Stopped, piece
 from chatapp.models.meanings import mark_due
 from chatapp.models.processes import is_left, this_process
@@ -54,6 +56,8 @@ BATCH, RECORDS = 500, 100
 PROBLEMS_KEPT = 100
 # Characters that an object counts besides its text.
 BLOCK = 100
+# The end of a file's name that says its kind.
+_ENDING = re.compile(r"(?:\.(?:json|jsonl|ndjson|zip|gz))+$", re.IGNORECASE)
 # Without a vendor behind it, a window may be as large as any recorded session.
 ROOMY_WINDOW = 2_000_000
 
@@ -199,7 +203,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
     if not all(one.is_sound for one in read_versions(conversation.pk).values()):
         raise Unusable(noop("The file's versions of a message contradict each other."))
     _check_pins(conversation, spool, wanted_pins)
-    _describe(conversation, spool, source.name.split(".")[0])
+    _describe(conversation, spool, _ENDING.sub("", source.name)[:LONGEST_TITLE])
     if title:
         conversations.rename_conversation(conversation=conversation, title=title)
     _enter_records(conversation, spool)

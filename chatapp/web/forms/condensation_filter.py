@@ -1,10 +1,11 @@
 """The filter of the list of condensations: words, names, days, outcome and order."""
 
-from datetime import datetime, time, tzinfo
+from datetime import date, datetime, time, tzinfo
 from operator import itemgetter
 from typing import Any, cast
 
 from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Q
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
@@ -22,7 +23,12 @@ ORDERS = [
     ("cost", _("cost")),
     ("duration", _("duration")),
 ]
-_DAY = forms.DateInput({"type": "date"}, "%Y-%m-%d")
+_DAY: Any = {
+    "required": False,
+    "widget": forms.DateInput({"type": "date"}, "%Y-%m-%d"),
+    # The first and the last year are an error in some time zone.
+    "validators": [MinValueValidator(date(2, 1, 1)), MaxValueValidator(date(9998, 12, 31))],
+}
 
 
 class AttemptFilter(forms.Form):
@@ -37,8 +43,8 @@ class AttemptFilter(forms.Form):
         required=False,
         widget=forms.HiddenInput,
     )
-    since = forms.DateField(label=_("from"), required=False, widget=_DAY)
-    until = forms.DateField(label=_("to"), required=False, widget=_DAY)
+    since = forms.DateField(label=_("from"), **_DAY)
+    until = forms.DateField(label=_("to"), **_DAY)
     outcome = forms.ChoiceField(
         choices=Condensation.Outcome.choices, required=False, widget=forms.HiddenInput
     )

@@ -143,6 +143,8 @@ def show_files(request: UserRequest, conversation: Conversation) -> HttpResponse
     for path, why in done.left_out[:LEFT_OUT_NAMED]:
         words = _("Not uploaded: {path}. {why}", path=path[:100], why=in_words(why))
         messages.error(request, words)
+    if (others := len(done.left_out) - LEFT_OUT_NAMED) > 0:
+        messages.error(request, _("… and one more.", "… and {count} more.", count=others))
     return redirect("files", conversation.pk)
 
 

@@ -14,6 +14,7 @@ from chatapp.accounts import new_profiles
 from chatapp.accounts.new_profiles import ConnectionResult
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.conversations.context.sizes import CondensingPoint
+from chatapp.conversations.context.turn_context import configuration_for
 from chatapp.models import Conversation, Preferences, Profile, accounts
 from chatapp.models.database import lock
 from chatapp.models.errors import DecryptionFailed
@@ -67,11 +68,13 @@ def edit_profile(request: UserRequest, pk: int | None = None) -> HttpResponse:
         actions.announce_changes(request.user.pk)
         messages.success(request, _("“{name}” was saved.", name=profile))
         return redirect("profiles")
+    preferences = accounts.preferences_of(request.user)
     context = {
         "form": form,
         "tools": tools,
         "profile": profile,
-        "preferences": accounts.preferences_of(request.user),
+        "preferences": preferences,
+        "buffer": configuration_for(profile, preferences).buffer,
         "default_prompt": SYSTEM_PROMPT,
         "model_defaults": model_defaults(),
         "provider_traits": provider_traits(),

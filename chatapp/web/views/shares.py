@@ -52,7 +52,8 @@ def share_conversation(request: UserRequest, conversation: Conversation) -> Http
         )
         link = request.build_absolute_uri(reverse("shared", args=[token]))
     share = Share.objects.filter(conversation=conversation).first()
-    later = conversation.last_seq - share.until if share else 0
+    said = conversation.messages.in_force().written().filter(holds_results=False)
+    later = said.filter(seq__gt=share.until).count() if share else 0
     context = {"conversation": conversation, "share": share, "link": link, "later": later}
     return render(request, "chat/share.html", context)
 

@@ -118,7 +118,7 @@ def search_conversations(
     hits = sum(group.count for group in found)
     told = count_words(titles, more=bool(listed["more"]))
     in_titles = _("{shown} title", "{shown} titles", count=titles, shown=told)
-    told = count_words(hits, more=hits == search_hits.BEST)
+    told = count_words(hits, more=any(group.cut for group in found))
     in_messages = _("{shown} message", "{shown} messages", count=hits, shown=told)
     return listed | {"found": found, "summary": f"{in_titles}, {in_messages}"}
 

@@ -43,7 +43,7 @@ def test_the_sentence_says_what_happens_instead_and_what_held_when_an_attempt_wa
 def test_the_servers_buffer_is_kept_free_wherever_a_window_is_shown(
     settings: Settings, client: Client, alice: User
 ) -> None:
-    """In what a request may hold, and in what the settings page calculates with."""
+    """In what a request may hold, and in what the pages of settings and profiles calculate with."""
     settings.CONDENSE_BUFFER = 25
     client.force_login(alice)
     preferences = accounts.preferences_of(alice)
@@ -52,6 +52,8 @@ def test_the_servers_buffer_is_kept_free_wherever_a_window_is_shown(
     assert budget.allowed == 0.75 * profile.context_window - profile.output_limit
     page = client.get(reverse("settings")).content.decode()
     assert f'data-allowed="{int(budget.allowed)}"' in page
+    german = {"Accept-Language": "de"}
+    assert 'data-buffer="0.25"' in client.get(reverse("new_profile"), headers=german).text
 
 
 def test_the_threshold_adapts_to_the_conversation_where_the_user_wants_it(

@@ -154,6 +154,13 @@ def go_back_and_forth(conversation: Conversation, folder: Path, browser: Client)
     dialog = browser.get(f"{base}/rewind/preview/?to_seq={second.seq}").content.decode()
     assert "Messages and 1 file" in dialog
     assert "+2" in dialog
+    others = [folder / f"{number}.txt" for number in range(51)]
+    for one in others:
+        one.touch()
+    dialog = browser.get(f"{base}/rewind/preview/?to_seq={second.seq}").content.decode()
+    assert ("Messages and 52 files" in dialog, "2 more" in dialog) == (True, True)
+    for one in others:
+        one.unlink()
     browser.post(f"{base}/rewind/", {"to_seq": second.seq})
     assert (folder / "a.txt").read_text() == "3\n"
     browser.post(f"{base}/rewinds/{Rewind.objects.get().pk}/undo/")

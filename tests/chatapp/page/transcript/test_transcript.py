@@ -145,11 +145,11 @@ def test_each_card_says_how_long_its_tool_took(conversation: Conversation) -> No
 
 
 def test_a_card_names_the_argument_that_says_most(conversation: Conversation) -> None:
-    """On one line, and not at any length."""
+    """On one line, and not at any length: what is cut says so."""
     for arguments, shown in (
         ({"limit": 3, "why": "because", "path": "src/a.py"}, "src/a.py"),
         ({"why": "first\nand second"}, "first and second"),
-        ({"command": "x" * 200}, "x" * 120),
+        ({"command": "x" * 200}, "x" * 119 + "…"),
         ({"limit": 3}, ""),
         ("no object", ""),
     ):

@@ -16,6 +16,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 from chatapp.conversations import rewind
+from chatapp.conversations.conversations import title_of
 from chatapp.models import Conversation, Source, errors, message_store
 from chatapp.models.versions import read_versions
 from chatapp.project.languages import in_words
@@ -179,6 +180,15 @@ def import_file(owner: User, path: Path, data: bytes) -> Iterator[str]:
     for one in load_conversations(read_file(form, path), owner=owner, source=Source(form=form)):
         reasons = [one.refusal, *[problem["reason"] for problem in one.source.problems]]
         yield "\n".join(f"{one.title} {in_words(reason)}" for reason in reasons)
+
+
+def test_a_chat_without_a_title_is_named_after_its_question(alice: User, tmp_path: Path) -> None:
+    """As a conversation here is: a long one is cut, and says so."""
+    question = {"title": None, "mapping": node("a", None, "user", "Where is north? " * 9)}
+    assert [*import_file(alice, tmp_path / "a.json", json.dumps([question]).encode())]
+    (made,) = Conversation.objects.all()
+    assert made.title == title_of("Where is north? " * 9)
+    assert made.title.endswith("…")
 
 
 @pytest.mark.parametrize(

@@ -293,6 +293,27 @@ def test_what_was_there_is_moved_aside(source: BackupPaths, tmp_path: Path) -> N
     assert source.key.read_text() == "secret"
 
 
+def test_where_something_can_not_be_moved_all_is_as_it_was(
+    source: BackupPaths, tmp_path: Path
+) -> None:
+    """The database, which goes first, goes back; and the folder of workspaces may be a volume."""
+    write_backup(source, path := tmp_path / "backup.tar.gz")
+    with closing(sqlite3.connect(source.database, autocommit=True)) as database:
+        database.execute("INSERT INTO pair VALUES (1)")
+    there, volume = source.workspaces / "notes", source.workspaces.stat().st_ino
+    (there / "plan.txt").write_text("Changed since.")
+    assert source.key
+    lost = replace(source, key=source.key / "no-folder")
+    with pytest.raises(OSError, match=r"no-folder|File exists|Not a directory"):
+        put_in_place(restored(path, tmp_path / "out"), lost, tmp_path / "aside")
+    assert pairs(source.database) == [0, 0, 1]
+    assert (there / "plan.txt").read_text() == "Changed since."
+    put_in_place(restored(path, tmp_path / "again"), source, tmp_path / "before")
+    assert pairs(source.database) == [0, 0]
+    assert (there / "plan.txt").read_text() == "Ship it."
+    assert source.workspaces.stat().st_ino == volume
+
+
 def database_with(folder: Path, *migrations: str) -> Path:
     """Return a database to which these migrations were applied."""
     path = folder / "palimpsest.sqlite3"

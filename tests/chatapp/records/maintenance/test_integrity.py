@@ -32,8 +32,9 @@ from chatapp.models.accounts import prepare_owner
 from chatapp.models.database import execute
 from chatapp.models.databases import in_use
 from chatapp.records.maintenance import moves
+from chatapp.records.maintenance.audit_seals import make_seal
 from chatapp.records.maintenance.integrity import find_problems
-from tests.chatapp.audited import raw
+from tests.chatapp.audited import raw, taken_back
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.records.maintenance.conftest import Make
 from tests.chatapp.web.api.programs import bearer
@@ -90,6 +91,18 @@ def test_content_that_can_not_be_read_is_found_and_counted(talk: Conversation) -
     assert [one for one in problems() if "can't be read" in one or "more" in one][-1] == (
         "And 2 more of these."
     )
+
+
+def test_breaks_of_a_chain_are_counted_too(talk: Conversation, say: Say) -> None:
+    """Of each chain."""
+    for number in range(4):
+        say("user", f"what was said {number}")
+    make_seal()
+    with taken_back():
+        raw(Message).filter(conversation=talk).update(role="assistant")
+        found = problems()
+    assert sum(one.startswith(f"Conversation {talk.pk}: Message ") for one in found) == 5
+    assert found[-1] == "And 3 more of these."
 
 
 @pytest.mark.sqlite("another database has no files that a reader could find damaged")

@@ -45,6 +45,23 @@ def test_a_session_becomes_a_conversation_named_after_its_file(tmp_path: Path, a
     assert Conversation.objects.get(title="The parser").owner == accounts.prepare_owner()
 
 
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("Meeting of 12.05.2024.json", "Meeting of 12.05.2024"),
+        ("v1.2 notes.jsonl.GZ", "v1.2 notes"),
+        (f"{'x' * 240}.json", "x" * 200),
+    ],
+)
+def test_of_a_files_name_only_its_kind_is_left_out(
+    tmp_path: Path, alice: User, name: str, title: str
+) -> None:
+    """A dot may be in a date; and a name may be longer than a title."""
+    (tmp_path / name).write_text(json.dumps(TALK))
+    call_command("import_transcript", tmp_path / name, user="alice", stdout=StringIO())
+    assert Conversation.objects.get().title == title
+
+
 def test_of_many_problems_the_first_twenty_are_named(tmp_path: Path, alice: User) -> None:
     """By their places; the rest is imported, and a file of nothing else makes no conversation."""
     said, complaints = run(tmp_path, [*TALK, *range(25)])

@@ -17,6 +17,7 @@ from chatapp.records.maintenance import audit_seals
 from chatapp.records.maintenance.backups import dated_file
 from tests.chatapp.audited import condense_on_record, live_through, problems, raw, taken_back
 from tests.chatapp.browsers import HTMX
+from tests.chatapp.conftest import Say
 from tests.chatapp.queries import statements
 from tests.chatapp.web.api.programs import bearer
 
@@ -70,6 +71,20 @@ def test_the_page_of_a_record_that_was_tampered_with_opens(
     with taken_back():
         raw(Message).filter(seq=2).delete()
         assert "Message 2, on record in entry 1, is gone." in browser.get(address).text
+
+
+def test_of_many_problems_it_is_said_how_many_more_there_are(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """The first ones are listed."""
+    for number in range(22):
+        say("user", f"what was said {number}")
+    audit_seals.make_seal()
+    with taken_back():
+        raw(Message).update(role="assistant")
+        page = browser.get(reverse("audit", args=[conversation.pk]), headers=HTMX).text
+    listed = page.partition('class="audit-problems"')[2].partition("</ul>")[0]
+    assert (listed.count("<li>"), "2 more" in listed) == (21, True)
 
 
 UNDECODABLE = {

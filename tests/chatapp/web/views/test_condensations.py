@@ -100,6 +100,7 @@ def test_the_latest_days_are_a_strip_of_what_was_saved_and_spent(
         ({"since": "2026-04-04"}, "bc"),
         ({"until": "2026-04-04"}, "ab"),
         ({"since": "2026-04-04", "until": "2026-04-04", "outcome": "failed"}, "b"),
+        ({"until": "9999-12-31"}, "abc"),
         ({"profile": "Nobody", "outcome": "x", "since": "soon", "text": "a\0b"}, "abc"),
     ],
 )

@@ -56,6 +56,13 @@ def test_a_folder_of_as_many_files_as_is_promised_is_put_in(
     assert "This is too much at once: at most 150 files" in answer.text
 
 
+def test_of_many_files_that_are_left_out_some_are_named(put: Put) -> None:
+    """And the others counted."""
+    names = [f"{number}.txt" for number in range(8)]
+    answer = put(*((name, b"") for name in names), paths=[f"../{name}" for name in names])
+    assert (answer.text.count("Not uploaded: "), "… and 3 more." in answer.text) == (5, True)
+
+
 def test_an_upload_is_measured_before_it_is_read(
     conversation: Conversation, browser: Client
 ) -> None:

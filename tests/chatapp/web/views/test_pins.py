@@ -51,17 +51,19 @@ def test_pins_are_listed_with_what_they_take(
     pin = reverse("pin_message", args=[conversation.pk, 1])
     assert browser.post(pin, {"selected": "Never push."}, headers=HTMX).status_code == 204
     rule = reverse("pin_rule", args=[conversation.pk])
-    assert browser.post(rule, {"rule": "<b>Ask\r\nfirst"}, headers=HTMX).status_code == 204
+    for text in ("<b>Ask\r\nfirst", "Ask. " * 100):
+        assert browser.post(rule, {"rule": text}, headers=HTMX).status_code == 204
     shown = browser.get(reverse("pins", args=[conversation.pk])).text
     assert "≈ 7 tokens" in shown
     assert all(label in shown for label in (">You</a>", ">Passage</a>", ">Your rule</a>"))
-    assert all(text in shown for text in ("Never **push**.", "&lt;b&gt;Ask\nfirst"))
+    cut = ("Ask. " * 60)[:-1] + "…"
+    assert all(text in shown for text in ("Never **push**.", "&lt;b&gt;Ask\nfirst", cut))
     taken = sum(pin.tokens for pin in conversation.pins.all())
     most = number(conversation.profile.context_window // 4)
     assert f"Pins take about {taken} tokens. They may take {most}: 25%" in shown
-    assert shown.count("/unpin/") == 3
+    assert shown.count("/unpin/") == 4
     page = browser.get(reverse("chat", args=[conversation.pk])).text
-    assert page.count(f"{MARK} · ≈ ") == 3
+    assert page.count(f"{MARK} · ≈ ") == 4
     assert "A passage of message 1" in page
     assert "data-editable" not in page.partition('id="message-4"')[2].partition("</article>")[0]
 

@@ -56,7 +56,18 @@ def test_one_conversation_does_not_take_all_the_room(
     assert f'href="/c/{other.pk}/?at=1.1&q=compass"' in page
     for number in range(BEST):
         say("user", f"compass {number}")
-    assert f"{BEST}+ messages" in search(browser, "compass")
+    page = search(browser, "compass")
+    assert f"{BEST}+ messages" in page
+    assert f"{BEST - PER_CONVERSATION}+ more here" in page
+
+
+def test_a_search_that_looks_at_all_says_how_many_there_are(browser: Client, say: Say) -> None:
+    """Also where these are just as many as it looks at."""
+    for number in range(BEST):
+        say("user", f"compass {number}")
+    page = search(browser, "compass")
+    assert f"{BEST} messages" in page
+    assert f"{BEST - PER_CONVERSATION} more here" in page
 
 
 def test_places_in_a_conversation_are_in_reading_order(

@@ -12,7 +12,7 @@ import condense
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Share, errors, hidden_messages, message_store
 from chatapp.web.views.shares import MOST_VIEWS
-from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.records import append_many, put_on_record
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +49,22 @@ def test_a_link_is_made_shown_once_and_taken_back(
     nothing = Client().get(made)
     assert (nothing.status_code, "<style>" in nothing.text) == (404, True)
     assert "Stop sharing" not in browser.get(address).text
+
+
+def test_what_is_newer_is_counted_as_people_see_it(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """Neither results of tools nor summaries are messages, and nor is what was rewound."""
+    for number in range(3):
+        say("user" if number % 2 == 0 else "assistant", f"what was said {number}")
+    conversations.share_conversation(conversation=conversation)
+    address = reverse("share", args=[conversation.pk])
+    summarise(conversation, keep=1)
+    assert "not included" not in browser.get(address).text
+    use_tools(conversation, 2)
+    assert "1 newer message is not included" in browser.get(address).text
+    hidden_messages.rewind(conversation.pk, first_hidden_seq=5)
+    assert "not included" not in browser.get(address).text
 
 
 def test_strangers_read_the_transcript_and_nothing_of_its_owner(
