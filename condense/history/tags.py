@@ -200,9 +200,16 @@ def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, .
 
 
 def _name_again(messages: tuple[Message, ...], made: Message) -> tuple[Message, ...]:
-    """Tag the messages that ``made`` hid with its name again."""
-    # A summary or marker that was written while ``made`` was rewound may have put its name there.
-    in_force, hides = InForce.of(messages), frozenset(made.tags.hides)
+    """Tag the messages that ``made`` hid with its name again.
+
+    A summary or marker that was written while ``made`` was rewound may have put its name there. Of
+    one that was undone meanwhile, the originals are among them.
+    """
+    in_force, hides = InForce.of(messages), {*made.tags.hides}
+    # A summary stands after all that it hides.
+    for one in reversed(messages):
+        if one.id in hides and one.tags.undone and one.tags.clear_id is None:
+            hides.update(one.tags.hides)
 
     def is_hidden(one: Message) -> bool:
         return one.id in hides and not (one.taken_back or in_force.hide(one))

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
-from django.core.validators import MaxLengthValidator
+from django.core.validators import EMPTY_VALUES, MaxLengthValidator
 from django.utils.text import capfirst, format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -231,6 +231,6 @@ class PreferencesForm(ModelForm[Preferences]):
     def clean(self) -> dict[str, Any]:
         """Keep the stored value of a setting that was not sent because it is hidden."""
         cleaned = super().clean() or self.cleaned_data
-        blank = [name for name in OPTIONAL_FIELDS if not cleaned.get(name, True)]
-        hidden = [name for name in blank if name not in SWITCHES or name not in self.data]
+        blank = {name for name in OPTIONAL_FIELDS if cleaned.get(name, True) in EMPTY_VALUES}
+        hidden = blank | {name for name in SWITCHES if name not in self.data}
         return cleaned | {name: getattr(self.instance, name) for name in hidden}

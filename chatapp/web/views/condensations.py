@@ -31,6 +31,7 @@ from chatapp.page.inspector.size_history import draw_size_history
 from chatapp.page.transcript import condensation_page, originals
 from chatapp.page.transcript.summary_parts import summary_parts
 from chatapp.project.sentences import translate as _
+from chatapp.turns import actions
 from chatapp.web.forms.condensation_filter import AttemptFilter
 from chatapp.web.views.common import (
     REFUSED_STATUS,
@@ -215,7 +216,9 @@ def preview_undo(request: UserRequest, attempt: Condensation) -> HttpResponse:
 @of_attempt("POST", resting=True)
 def branch_with_originals(request: UserRequest, attempt: Condensation) -> HttpResponse:
     """Redirect to a fork whose model reads the originals."""
-    return lead(request, "chat", undo_.branch_with_originals(condensation=attempt).pk)
+    made = undo_.branch_with_originals(condensation=attempt)
+    actions.announce_list(request.user.pk)
+    return lead(request, "chat", made.pk)
 
 
 @of_attempt("POST", resting=True)

@@ -154,13 +154,16 @@ def delete_conversation(request: UserRequest, pk: uuid.UUID) -> HttpResponse:
 def restore_conversation(request: UserRequest, pk: uuid.UUID) -> HttpResponse:
     """Restore a deleted conversation and show it."""
     conversations.restore_conversation(conversation=present_or_deleted(request, pk))
+    actions.announce_list(request.user.pk)
     return redirect("chat", pk)
 
 
 @in_conversation("POST")
 def fork_conversation(request: UserRequest, conversation: Conversation, seq: int) -> HttpResponse:
     """Go on from a message, or from before a condensation, in a new conversation."""
-    return lead(request, "chat", forks.fork_conversation(conversation=conversation, seq=seq).pk)
+    made = forks.fork_conversation(conversation=conversation, seq=seq)
+    actions.announce_list(request.user.pk)
+    return lead(request, "chat", made.pk)
 
 
 @in_conversation("GET")

@@ -69,6 +69,24 @@ def test_each_version_keeps_what_was_condensed_while_it_was_shown(alice: User, k
         assert twin.agree()
 
 
+def test_a_condensation_that_comes_back_hides_the_originals_of_one_undone_meanwhile(
+    alice: User,
+) -> None:
+    """The page shows none of them as read by the model until that one is undone, too."""
+    twin = Twin(alice)
+    for operation, argument in (("say", 4), ("condense", 1), ("say", 4), ("condense", 1)):
+        twin.do(operation, argument)
+    shown = seen(message_store.read_effective(twin.conversation.pk))
+    for operation in ("rewind", "undo", "undo_rewind"):
+        twin.do(operation, 5)
+        assert twin.agree(), operation
+    assert seen(message_store.read_effective(twin.conversation.pk)) == shown
+    twin.undo(0)
+    assert twin.agree()
+    texts = [one.text for one in message_store.read_effective(twin.conversation.pk)]
+    assert texts == [f"message {number}" for number in range(1, 9)]
+
+
 def test_reading_what_the_model_sees_takes_one_query(conversation: Conversation, say: Say) -> None:
     """However much is stored behind a summary."""
     for number in range(100):

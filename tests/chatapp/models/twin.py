@@ -207,8 +207,11 @@ class Twin:
                 self.history = condense.redo(self.history, name_of(row))
 
     def agree(self) -> bool:
-        """Whether the model sees the same on both sides."""
+        """Whether the model sees the same on both sides, and pages hide all that it does not."""
         stored = message_store.read_effective(self.conversation.pk)
+        shown = self.conversation.messages.filter(hidden=False, holds_results=False)
+        if {*shown.values_list("seq", flat=True)} - {message.seq for message in stored}:
+            return False
         return seen(stored) == seen(condense.effective_history(self.history))
 
 

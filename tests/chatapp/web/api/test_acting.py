@@ -167,7 +167,8 @@ def test_settings_are_changed_one_by_one(manager: Manager, alice: User) -> None:
     wrong: list[tuple[str, Any]] = [
         *(("threshold", 101), ("threshold", "x"), ("month_budget", "0"), ("month_budget", "NaN")),
         *(("strategy", "os.system"), ("draft_share", 99), ("review_seconds", 5)),
-        *(("recall_tokens", 99), ("recall_tokens", 20_001)),
+        *(("recall_tokens", 99), ("recall_tokens", 20_001), ("recall_tokens", 0)),
+        *(("messages_kept", 0), ("truncated_percent", 0), ("review_seconds", 0)),
         *(("draft_ahead", "sometimes"), ("step_limit", 0)),
     ]
     for name, value in wrong:

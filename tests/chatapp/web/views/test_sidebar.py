@@ -7,6 +7,7 @@ from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
@@ -18,6 +19,9 @@ from chatapp.models import Conversation, Folder
 from chatapp.project.sentences import ZONE_COOKIE
 from chatapp.web.views.sidebar import name_day
 from tests.chatapp.browsers import HTMX
+from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.sockets import open_page
+from tests.records import put_on_record
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 NAMED = [
@@ -234,3 +238,25 @@ def test_nobody_puts_anything_on_another_s_folder(browser: Client, alice: User, 
     assert "Secret" not in browser.get(reverse("move", args=[hers.pk])).text
     put(browser, hers, "move", named="Secret")
     assert Folder.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_what_is_back_or_branched_off_is_listed_on_other_pages(
+    browser: Client, alice: User, conversation: Conversation, say: Say
+) -> None:
+    """As what is deleted leaves their lists."""
+    for _ in range(3):
+        await sync_to_async(say)("user", "Hello")
+    made = await sync_to_async(summarise)(conversation, keep=1)
+    attempt = await sync_to_async(put_on_record)(conversation, message=made, at_seq=made.seq)
+    other = await sync_to_async(conversations.start_conversation)(owner=alice)
+    pk = conversation.pk
+    async with open_page(other, alice) as page:
+        for name, place in (
+            ("delete", [pk]),
+            ("restore", [pk]),
+            ("fork", [pk, 1]),
+            ("branch_with_originals", [pk, attempt.pk]),
+        ):
+            await sync_to_async(browser.post)(reverse(name, args=place), headers=HTMX)
+            await page.until("list.changed")
