@@ -39,8 +39,7 @@ def feedback_of(owner: User) -> tuple[str, ...]:
     newest, good = [*latest.order_by("-rated_at")[:PASSED_ON]], Condensation.Rating.GOOD
     of_these = rated.filter(rated_at__in=[at for at, _rating, _words in newest])
     own = Message.objects.filter(conversation__in=of_these.values("conversation"))
-    texts = own.filter(forgotten__isnull=False).values_list("forgotten", flat=True)
-    passages = [one for several in (texts if newest else ()) for one in several or ()]
+    passages = own.forgotten_passages() if newest else []
     return tuple(
         [
             f"{'Good' if rating == good else 'Bad'}: {words}"

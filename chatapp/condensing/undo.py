@@ -214,6 +214,9 @@ def put_back(*, condensation: Condensation, index: int | None) -> None:
         if fact.state == "kept":
             return
         refuse_while_running(locked)
+        passages = locked.messages.forgotten_passages()
+        if any(fact.quote in one or one in fact.quote for one in passages):
+            raise Refused(_("This was forgotten."))
         # Only the user's own words are marked as theirs.
         own = fact.quote if fact.kind in ("constraints", "names") else ""
         text = f"{condense.PUT_BACK} ({fact.kind.replace('_', ' ')}): {fact.quote}"

@@ -12,7 +12,7 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 
 import condense
-from chatapp.agent.annotated_blocks import forgotten_block, forgotten_by
+from chatapp.agent.annotated_blocks import forgets, forgotten_block, forgotten_by
 from chatapp.conversations.context import sizes
 from chatapp.conversations.conversations import title_of
 from chatapp.conversations.embedding import vectors
@@ -86,6 +86,27 @@ def forget_passage(*, conversation: Conversation, text: str, seq: int | None = N
         if not found:
             raise Refused(_("This can't be found in the message's text. Select whole words."))
         store_request(own, found)
+
+
+def forget_as_asked(own: Conversation) -> None:
+    """Apply all requests to forget in an imported conversation, by one message at its end.
+
+    Later messages than a request keep their words.
+    """
+    stored, found = _Stored(own), dict[tuple[int, str], None]()
+    rows = own.messages.written().filter(role="user", rewind_parent=None)
+    for row in rows.in_reading_order().iterator():
+        asking = message_store.to_engine(row)
+        for request, _said in (
+            () if forgets(asking) else condense.find_forget_requests(asking.words)
+        ):
+            meant = condense.find_meant(stored, request, stored.texts)
+            said = [(stored.seqs[pk], one) for pk, told in meant.items() for one in told]
+            found |= dict.fromkeys(one for one in said if one[0] < row.seq)
+            if any(seq < row.seq for seq, _told in said):
+                found[row.seq, request] = None
+    if found:
+        store_request(own, [*found])
 
 
 def store_request(own: Conversation, found: Sequence[tuple[int, str]]) -> None:

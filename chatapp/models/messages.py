@@ -110,6 +110,11 @@ class MessageQuerySet(models.QuerySet["Message"]):
         """Return the messages of the user, the model and tools."""
         return self.exclude(_MADE_BY_ENGINE)
 
+    def forgotten_passages(self) -> list[str]:
+        """Return the passages of these messages that the model does not read."""
+        texts = self.filter(forgotten__isnull=False).values_list("forgotten", flat=True)
+        return [one for several in texts for one in several or ()]
+
     def said(self) -> Self:
         """Leave out rules and passages that were pinned: they are no part of the talk."""
         return self.exclude(pin__isnull=False, role=Message.Role.USER, turn=None)

@@ -7,6 +7,7 @@ their forgotten passages, so none of them carries one.
 import html
 import re
 import tomllib
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +27,7 @@ from condense.messages import (
     ToolUseBlock,
 )
 from condense.recall.ranking import Index
-from condense.recall.words import UNSPACED, Term, terms_in, terms_of
+from condense.recall.words import UNSPACED, Term, fold, terms_in, terms_of
 from condense.sentences import each_text
 
 # Messages of each word that are looked at, and sentences: who asks for more has meant something
@@ -41,9 +42,14 @@ SHARE, OF_BEST = 0.5, 0.75
 _VALUE = re.compile(
     r"\b(?!(?:19|20)\d\d\b)(?=(?:[\w.,:/-]{0,40}\d){3})\w[\w.,:/-]{2,}\w"
     r"|\b(?=\S{0,60}\d)[^\W\d]{2}\w*(?:[-!@#$%&*+=]+\w+)+|[〇零一二两兩三四五六七八九十百千万億亿兆]{2,}"
+    r"|(?<!\S)(?=\S{0,40}\d)[^\W\d][^\s!-/:-@]{5,}|\d[\d.,]* ?(?:kg|lbs?|cm|ft)\b"
 )
-_GROUPS = re.compile(r"\b\w*\d\w*(?:[ .,:/-]{1,2}\w*\d\w*)+")
-_AROUND = re.compile(rf"[\W{UNSPACED}]")  # the signs of a number, and words that it is joined to
+_GROUPS = re.compile(r"\b\w*\d\w*(?:[ .,:/-]{1,3}\w*\d\w*)+")
+# The signs of a number, its empty cents, and words that it is joined to.
+_AROUND = re.compile(rf"(?<=\d\d\d)[.,]00?(?!\d)|[\W{UNSPACED}]")
+_DIGITS = re.compile(r"\d{3,}")
+_UPPER = "[A-ZÀ-ÖØ-ÞĆČĐĘĞİŁŃŐŘŚŞŠŰŹŻŽΑ-ΩА-ЯЁ]"
+_NAME = re.compile(rf"(?<!\w)(?!\w{{1,4}}\.\s){_UPPER}[^\W\d_]*(?:[-' ]{_UPPER}[^\W\d_]*)*")
 SHORTEST_VALUE = 3
 # As far as a comma or the end.
 _SUBJECT = r"(.+?)(?:[,;:.!?،؟](?=\s|\Z)|\Z)"
@@ -78,12 +84,12 @@ def _terms(request: str) -> list[Term]:
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of requests, exceptions, words for any subject, and sequels."""
+    """Return the patterns of requests, exceptions, words for any subject, sequels, and naming."""
     text = resources.files(__package__).joinpath("forget_requests.toml").read_text("utf-8")
     tables = tomllib.loads(text.replace("{}", _SUBJECT))
-    lead, goes_on, never, told, *asks = ["|".join(several) for several in tables.values()]
+    lead, goes_on, never, told, named, *asks = ["|".join(several) for several in tables.values()]
     asked = rf"(?P<lead>(?:[\s*_#…¡¿-]|(?:{lead})[\s,،!.…:-]++)*)(?:{'|'.join(asks)})"
-    return tuple([re.compile(one, re.IGNORECASE) for one in (asked, never, told, goes_on)])
+    return tuple([re.compile(one, re.IGNORECASE) for one in (asked, never, told, goes_on, named)])
 
 
 def find_meant(index: Index, request: str, read: Read) -> Meant:
@@ -101,14 +107,22 @@ def find_meant(index: Index, request: str, read: Read) -> Meant:
     best = {one for one, count in counts.items() if count >= least}
     meant = {at: [*_goes_on(said, best)] for at, said in said_of.items()}
     values = {value for said in meant.values() for one in said for value in _values_in(one)}
-    if values:
+    names = (
+        [name for one in best for name in _names_in(one, terms)]
+        if _patterns()[4].search(request)
+        else []
+    )
+    if values or names:
         written = {one for each in meant.values() for said in each for one in _VALUE.findall(said)}
         grouped = {" ".join(re.findall(".{1,4}", value)) for value in values}
-        forms = sorted(values | written | grouped)[: 2 * MOST_MEANT]
-        telling = [tuple(terms_of(value)) for value in forms]
+        pieces = {piece for one in written for piece in _DIGITS.findall(one)}
+        forms = sorted(values | written | grouped | pieces)[: 2 * MOST_MEANT]
+        telling = [*(tuple(terms_of(value)) for value in forms), *((name,) for name in names)]
         more = [number for numbers in index.look_up(telling, MOST) for number in numbers]
         for number, text in {**texts, **read(more)}.items():
-            said = [one for one in sentences(text) if values & _values_in(one)]
+            said = [
+                one for one in sentences(text) if values & _values_in(one) or terms_in(names, one)
+            ]
             meant[number] = [*dict.fromkeys([*meant.get(number, ()), *said])]
     sayings = {one for said in meant.values() for one in said}
     return {at: said for at, said in meant.items() if said and len(sayings) <= MOST_MEANT}
@@ -125,9 +139,19 @@ def _goes_on(said: Sequence[str], meant: Container[str]) -> Iterator[str]:
 
 def _values_in(sentence: str) -> set[str]:
     """Return a sentence's numbers and codes, without their signs."""
-    found = [*_VALUE.findall(sentence), *_GROUPS.findall(sentence)]
+    said = unicodedata.normalize("NFC", sentence)
+    found = [*_VALUE.findall(said), *_GROUPS.findall(said)]
     plain = [_AROUND.sub("", one).lower() or one for one in found]
     return {one for one in plain if len(one) >= SHORTEST_VALUE or not one.isascii()}
+
+
+def _names_in(sentence: str, asked: Iterable[Term]) -> Iterator[Term]:
+    """Yield the words of the name behind the asked terms of a sentence, or else at its start."""
+    folded = fold(sentence)
+    ends = [place.end() for one in asked for place in one.places(folded)]
+    name = _NAME.search(sentence, max(ends, default=0)) or _NAME.match(sentence)
+    for word in re.findall(r"[^\W\d_]+", name[0] if name else ""):
+        yield Term(fold(word), "word")
 
 
 def passages_in(shown: str) -> list[str]:
@@ -158,20 +182,23 @@ def without_forgotten(message: Message, passages: Sequence[str]) -> Message:
         return message
     cut = partial(each_text, change=partial(passage_pattern(passages).sub, GAP))
     # Signed blocks beside it are not sent any more.
-    return message.with_content(tuple(_without(message.blocks, cut))).with_tags(unbound=True)
+    left = tuple(_without(message.blocks, cut, passages))
+    return message.with_content(left).with_tags(unbound=True)
 
 
-def _without(blocks: Iterable[Block], cut: Callable[[Any], Any]) -> Iterator[Block]:
+def _without(
+    blocks: Iterable[Block], cut: Callable[[Any], Any], passages: Sequence[str]
+) -> Iterator[Block]:
     for block in blocks:
         match block:
             case TextBlock(text, extra):
-                yield TextBlock(cut(text), _marks(extra, cut))
+                yield TextBlock(cut(text), _marks(extra, cut, passages))
             case ToolUseBlock():
                 yield replace(block, input=cut(block.input))
             case ToolResultBlock(_, content):
-                parts = tuple(_without(content, cut)) if isinstance(content, tuple) else None
-                inner = cut(content) if parts is None else parts
-                yield replace(block, content=inner, extra=_marks(block.extra, cut))
+                parts = isinstance(content, tuple) and tuple(_without(content, cut, passages))
+                inner = parts or cut(content)
+                yield replace(block, content=inner, extra=_marks(block.extra, cut, passages))
             case OpaqueBlock(data):
                 told = {name: cut(data[name]) for name in ("thinking", "content") if name in data}
                 yield OpaqueBlock({**data, **told})
@@ -179,5 +206,14 @@ def _without(blocks: Iterable[Block], cut: Callable[[Any], Any]) -> Iterator[Blo
                 yield block
 
 
-def _marks(extra: Mapping[str, Any], cut: Callable[[Any], Any]) -> Mapping[str, Any]:
-    return {**extra, USER_WORDS: cut(extra[USER_WORDS])} if USER_WORDS in extra else extra
+def _marks(
+    extra: Mapping[str, Any], cut: Callable[[Any], Any], passages: Sequence[str]
+) -> Mapping[str, Any]:
+    """Cut the user's words, too; a passage may have others before or behind them."""
+    if USER_WORDS not in extra:
+        return extra
+    words = cut(extra[USER_WORDS])
+    for said in sentences(words):
+        if any(said in one for one in passages):
+            words = words.replace(said, GAP)
+    return {**extra, USER_WORDS: words}

@@ -21,7 +21,13 @@ _END = re.compile(r"[.!?…؟۔।][\"'”’»)\]*_]*+(?=\s)|[。！？]|\n")
 _LINE = re.compile(r"[^\n]+")
 # A line of a list, a heading, or a line with a figure that is no code.
 _TELLING = re.compile(r"\s*(?:[-*+•#]+|\d{1,3}[.)]|\[[ xX]\])\s|[^|{}=;<>\n]*\d[^|{}=;<>\n]*\Z")
-_LABEL = re.compile(r"\W?(?:\d{1,2}|[a-zA-Z])[.)]")  # "1." begins a sentence, it is none
+# "1." begins a sentence, it is none; behind an initial or a title before a name one goes on.
+_LABEL = re.compile(r"\s*\W?\d{1,2}[.)]")
+_SHORT = re.compile(
+    r"(?<!\w)(?:(?!I\b)[^\W\d_a-zà-ÿ]|Dra?|Mr|Mrs|Ms|Mme|Prof|Dott|Sra?|Srta|Sig|Ing|St|[Ss]tr|Ave?|Avda"
+    r"|[Uu]l|[Nn]r|[Tt]el|Cad|Sok|Mah|ca|bzw|[\u0423\u0443]л|пер|кв|корп|тел|डॉ)\.\Z"
+)
+_SHORT_CHARS = 6
 _ESCAPED = re.compile(r"(?<!\\)\\++[nrt]")
 # The literal in front is looked for at the speed of a plain search.
 _APART = re.compile(r" (?=[%‰€$£°])(?<=\d )")
@@ -149,11 +155,12 @@ def sentences(text: str) -> Iterator[str]:
     """Yield the sentences and lines of a text, without space around them."""
     start = 0
     for end in _END.finditer(text):
-        sentence = text[start : end.end()].strip()
-        if end[0] == "\n" or not _LABEL.fullmatch(sentence):
-            start = end.end()
-            if sentence:
+        at = end.end()
+        goes_on = _LABEL.fullmatch(text, start, at) or _SHORT.search(text, at - _SHORT_CHARS, at)
+        if end[0] == "\n" or not goes_on:
+            if sentence := text[start:at].strip():
                 yield sentence
+            start = at
     if rest := text[start:].strip():
         yield rest
 

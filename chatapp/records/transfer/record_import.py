@@ -16,6 +16,7 @@ from django.utils import timezone
 from chatapp.conversations import conversations
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.turn_context import terms_with
+from chatapp.conversations.forgotten_passages import forget_as_asked
 from chatapp.conversations.pins import pin_message
 from chatapp.models import (
     AuditEntry,
@@ -216,6 +217,8 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
                 pin_message(conversation=conversation, seq=seq)
         except errors.Refused as refusal:
             _note(source, Problem(seq, say("It is not pinned. {why}", why=refusal)))
+    with piece():
+        forget_as_asked(conversation)
     source.messages, source.importer = len(rows.messages), ""
     conversation.deleted_at = None
     with transaction.atomic():

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense
+from chatapp.condensing import undo
 from chatapp.conversations import conversations, forgotten_passages, forks, pins, rewind
 from chatapp.conversations.toolbox import history_search
 from chatapp.models import (
@@ -19,15 +20,19 @@ from chatapp.models import (
     Message,
     Pin,
     Preferences,
+    Source,
     hidden_messages,
     message_store,
 )
+from chatapp.models.errors import Refused
+from chatapp.records.transfer.record_import import load_conversation
 from tests.chatapp.claude import converse
+from tests.chatapp.condensing.findings import finding
 from tests.chatapp.conftest import summarise
 from tests.chatapp.conversations.context.recalled import newest, recalled
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page
-from tests.records import append_many, put_on_record
+from tests.records import append_many, put_on_record, record_for
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
@@ -332,3 +337,33 @@ def test_a_reply_that_only_repeats_the_value_is_forgotten_with_it(
         shown = seen(conversation)
         assert said not in shown
         assert reply not in shown
+
+
+def test_a_fact_that_was_forgotten_is_not_put_back(conversation: Conversation) -> None:
+    """It is refused; one that was put back before is forgotten with all that says it."""
+    attempt = record_for(conversation, summarise(conversation))
+    lost = [finding(one, "lost", "names") for one in ("code is 4711", "door is red")]
+    attempt.receipt = condense.Receipt((*lost, finding("My door code is 4711.", "lost")))
+    attempt.save()
+    undo.put_back(condensation=attempt, index=0)
+    assert "4711" in seen(conversation)
+    end(ask(fresh(conversation), WAYS[0]), "Done.")
+    assert "4711" not in told(conversation)
+    with pytest.raises(Refused, match="forgotten"):
+        undo.put_back(condensation=attempt, index=2)
+    undo.put_back(condensation=attempt, index=1)
+    assert "4711" not in (left := told(conversation))
+    assert "door is red" in left
+
+
+def test_what_was_forgotten_elsewhere_is_forgotten_in_an_import(alice: User) -> None:
+    """What was said after the request stays, and the record says what was forgotten."""
+    said = (SAID, NOTED, WAYS[0], "Done.", "My door code is 9953 now.")
+    roles = ("user", "assistant", "user", "assistant", "user")
+    pieces = [{"role": role, "content": text} for role, text in zip(roles, said, strict=True)]
+    own = load_conversation(pieces, owner=alice, source=Source(form="messages", name="a.json"))
+    assert "4711" not in (left := seen(own))
+    assert "We spoke of the garden" in left
+    assert "9953" in left
+    entry = AuditEntry.objects.get(kind="forgetting")
+    assert json.loads(entry.payload)["facts"]["messages"] == [1, 2, 3]

@@ -38,6 +38,16 @@ def test_no_part_of_a_message_has_it_left() -> None:
     assert (left.id, left.tokens, left.tags.unbound) == (message.id, None, True)
 
 
+def test_the_users_part_of_a_text_goes_with_a_passage_around_it() -> None:
+    """A reason of a refusal, behind words of the program; the rest of it stays."""
+    said, words = "It was refused: the key is qx. Ask Tom.", "the key is qx. Ask Tom."
+    block = condense.ToolResultBlock("t", said, extra={condense.USER_WORDS: words})
+    message = condense.Message("user", (block,))
+    (left,) = condense.without_forgotten(message, ["It was refused: the key is qx."]).blocks
+    kept = "[…] Ask Tom."
+    assert left == condense.ToolResultBlock("t", kept, extra={condense.USER_WORDS: kept})
+
+
 def test_a_forgotten_rule_leaves_no_place_in_later_ledgers() -> None:
     """Be it told by its words or by its meaning: both are carried as they are."""
     known = condense.Ledger(rules=("Never use tabs.", "Crowds are too much for me."))
@@ -130,6 +140,16 @@ def test_that_something_was_said_is_no_part_of_what_is_meant(said: str, request_
         ("Die IBAN: DE8937040044.", "Notiert: DE89 3704 0044.", "Vergiss bitte die IBAN."),
         ("제 계좌번호는 110-234-567890이에요.", "확인: 110234567890.", "계좌번호는 잊어 줘."),
         ("La clave del wifi es perro-azul-77.", "Anotado: perro-azul-77.", "Olvida la clave."),
+        (
+            "私の電話番号は090-1234-5678です。",
+            "090-1234-5678ですね。",
+            "私の電話番号を忘れてください。",
+        ),
+        ("Mein Code ist Blåb\u00e4r7.", "Bla\u030aba\u0308r7 also.", "Vergiss meinen Code."),
+        ("मेरा पासवर्ड गुलाब77 है।", "ठीक है, गुलाब77.", "मेरा पासवर्ड भूल जाओ।"),
+        ("I earn $4,100.00 a month.", "So 4100 dollars.", "Forget what I earn."),
+        ("Call my phone at 0664 1234567.", "0664 / 123 45 67?", "Forget my phone."),
+        ("My weight is 82 kg.", "82 kg is fine.", "Forget my weight."),
     ],
 )
 def test_a_value_is_forgotten_in_each_of_its_spellings(
@@ -137,6 +157,28 @@ def test_a_value_is_forgotten_in_each_of_its_spellings(
 ) -> None:
     """In groups or without, and next to other words of a script without spaces."""
     assert forgotten_of([said, reply, "It rains, 77 days."], request_) == {0: [said], 1: [reply]}
+
+
+@pytest.mark.parametrize(
+    ("said", "reply", "request_"),
+    [
+        ("My sister's name is Ingrid.", "Ingrid is a lovely name!", "Forget my sister's name."),
+        ("Ingrid is my sister's name.", "Hello Ingrid!", "Forget what my sister's name is."),
+        (
+            "Meine Schwester heißt Ingrid Maier.",
+            "Ingrids Tag.",
+            "Vergiss, wie meine Schwester heißt.",
+        ),
+        ("My doctor is Dr. Zoë Łódź.", "Dr. Łódź sounds kind.", "Forget who my doctor is."),
+        ("Мою сестру зовут Ингрид.", "Ингрид придёт.", "Забудь, как зовут мою сестру."),
+    ],
+)
+def test_who_asks_for_a_name_means_it_wherever_it_stands(
+    said: str, reply: str, request_: str
+) -> None:
+    """The one behind what is asked for, or at the sentence's start; no place is a name."""
+    others = ["We live in Graz, my sister too.", "Graz is nice."]
+    assert forgotten_of([said, reply, *others], request_) == {0: [said], 1: [reply]}
 
 
 @pytest.mark.parametrize(
