@@ -100,7 +100,6 @@ def test_a_change_of_a_table_that_is_in_use_is_tried_again(
     end(process)
 
 
-@pytest.mark.rare
 def test_two_that_migrate_a_file_wait_for_each_other(
     first_start: FirstStart, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

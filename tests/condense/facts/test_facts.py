@@ -34,9 +34,10 @@ def test_what_the_user_said_is_there_once_newest_first() -> None:
     ],
 )
 def test_a_short_answer_keeps_its_question(answer: str, to: str) -> None:
-    """What asks itself, or says enough, needs none."""
-    facts = told(Session().says("Go").replies("I see.\nWhich of them shall I take?\n").says(answer))
-    assert facts.requests[0] == Demand(answer, to)
+    """What asks itself, or says enough, needs none; a call without a word asks nothing else."""
+    asked = Session().says("Go").replies("I see.\nWhich of them shall I take?\n")
+    assert told(asked.says(answer)).requests[0] == Demand(answer, to)
+    assert told(asked.runs("ls").says(f"{answer} …")).requests[0] == Demand(f"{answer} …", to)
 
 
 @pytest.mark.parametrize(

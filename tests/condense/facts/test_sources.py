@@ -24,6 +24,8 @@ TALK = (
         # A rule needs a sentence that demands it, and a question does not.
         ("- You must never deploy on Fridays.", ("m2",), True),
         ("- Always answer in French.", (), True),
+        # Its words and its figure are of two messages.
+        ("- The billing database moves to eu-west-1 at 02:10.", ("m1",), False),
         # A figure that nobody said.
         ("- The nightly window is 30 minutes.", ("m2",), True),
         ("- Three consultants came from Prague.", (), True),

@@ -113,6 +113,13 @@ def test_the_best_comes_first(best: str, worse: str, words: str) -> None:
     assert found(recall(worse, "And so on.", best), words)[0] == best
 
 
+def test_two_words_outweigh_one_that_many_say_later() -> None:
+    """More messages have one of them than a search reads."""
+    both, many = "The harbour has a crane.", [f"The harbour has berth {n}." for n in range(60)]
+    cranes = [f"Crane number {n} is broken." for n in range(60)]
+    assert found(recall(both, *many, *cranes), "the crane in the harbour")[0] == both
+
+
 def test_what_is_said_again_is_told_once() -> None:
     """Of the same words the best is enough; common ones are found where one searches."""
     search = recall("The crane lifts nine tons.", "The crane lifts nine tons!", "A crane sleeps.")
