@@ -34,7 +34,7 @@ def warm_up() -> None:
 
 def _load_words() -> None:
     COUNTER.count("")
-    condense.receipt([condense.Message("user", "Always answer briefly.")], "")
+    condense.receipt([condense.Message("user", "always")], "")
 
 
 class Overhead(NamedTuple):
