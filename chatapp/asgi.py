@@ -73,10 +73,8 @@ class OneThreadHandler(ASGIHandler):
 
 
 async def enter_only_server(application: Any, scope: Any, receive: Any, send: Any) -> None:
-    """Pass a request on while this is the only server on DATA_DIR, or one of a cluster.
-
-    It checks each request, because some ASGI servers send no lifespan events, as ``live`` needs.
-    """
+    """Pass a request on while this is the only server on DATA_DIR, or one of a cluster."""
+    # It checks each request, because some ASGI servers send no lifespan events, as ``live`` needs.
     try:
         if not settings.CLUSTER:
             stay_only_server_in("DATA_DIR", settings.DATA_DIR)

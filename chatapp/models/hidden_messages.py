@@ -209,21 +209,17 @@ def undo_rewind(record: Rewind) -> None:
 
 
 def not_taken_back(conversation_id: uuid.UUID) -> MessageQuerySet:
-    """Return the messages that are not rewound; a client hides those that it replaced from itself.
-
-    They can still be found, and what they forget stays forgotten.
-    """
+    """Return the messages that are not rewound; a client hides those that it replaced from itself."""
+    # They can still be found, and what they forget stays forgotten.
     replaced = Rewind.objects.filter(conversation=conversation_id, cause=Rewind.Cause.REPLACED)
     there = Q(rewind_parent=None) | Q(rewind_parent__in=replaced.values("pk"))
     return Message.objects.filter(there, conversation=conversation_id)
 
 
 def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None) -> None:
-    """Derive each message's forgotten passages from all requests that are not rewound.
-
-    The new request ``asking`` is included. Pins on forgotten passages are removed. A title that a
-    request replaced is back once that is rewound, unless somebody gave another.
-    """
+    """Derive each message's forgotten passages from all requests that are not rewound."""
+    # The new request ``asking`` is included. Pins on forgotten passages are removed. A title that a
+    # request replaced is back once that is rewound, unless somebody gave another.
     own = Message.objects.filter(conversation=conversation_id)
     tagged = Q(forgotten__isnull=False) | Q(pk=asking and asking.pk)
     wanted, steps = defaultdict[int, list[str]](list), list[tuple[str, str]]()

@@ -251,10 +251,8 @@ class Turn(fields.Speaking):
         return asks
 
     def hand_over(self) -> None:
-        """Release it to the next process that claims it; raise TurnEnded as ``hold`` does.
-
-        All that it was to store is stored. One that waits for a person waits on.
-        """
+        """Release it to the next process that claims it; raise TurnEnded as ``hold`` does."""
+        # All that it was to store is stored. One that waits for a person waits on.
         status = "CASE status WHEN 'waiting' THEN 'waiting' ELSE 'queued' END"
         change = f"owner = '', doing = '', status = {status}, offered_at = {clock()}"
         together(replace(self._changing(change), take=_unless_ended))

@@ -63,12 +63,10 @@ class AnthropicProvider(SdkProvider):
         return self.writer.write(request, thinking="thinking" not in left_out)
 
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
-        """Leave the refused part out of the next request; return False if none is known.
-
-        A compaction is not made, or not taken back: it was signed for another model, system prompt
-        or set of tools, or other words. Thinking of the history is not taken back either. A server
-        may take no system message among the others, and no question about its cache.
-        """
+        """Leave the refused part out of the next request; return False if none is known."""
+        # A compaction is not made, or not taken back: it was signed for another model, system
+        # prompt or set of tools, or other words. Thinking of the history is not taken back either.
+        # A server may take no system message among the others, and no question about its cache.
         said = refusal.said
         if refusal.status not in _REFUSALS:
             return False
