@@ -89,10 +89,9 @@ LEAST = 0.5
 
 
 def is_cheaper(terms: TurnSettings, history: Sequence[condense.Message]) -> bool:
-    """Return True if a summary now and a short prompt later cost less than the whole prompt later."""
+    """Return True if a summary now and a short prompt later cost less than the whole prompt."""
     # Now the provider reads the prompt from its cache; later it reads all of it anew. The prices
-    # are those of the profile: without charges nothing is saved, and with unknown prices it is
-    # False.
+    # are the profile's: without charges nothing is saved, and with unknown ones it is False.
     if not terms.condenses_idle or terms.writer != terms.profile:
         return False
     scale = Scale.read(terms)

@@ -102,9 +102,8 @@ def _shared() -> set[str]:
 
 def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[str, ToolPolicy]:
     """Return the decisions about tools by name: the conversation's, else the profile's."""
-    # Files that several users see are changed by none of their agents, and no member uses tools
-    # that operators deny. A tool of an MCP server that changed since its owner saw it is asked
-    # about.
+    # Agents change no files that several users see, and members use no tools that operators deny. A
+    # tool of an MCP server that changed since its owner saw it is asked about.
     own = conversation.tool_policies if conversation else {}
     specs = specs_for(profile.mcp_servers)
     decided = {**profile.tool_policies, **own}.items()
