@@ -46,10 +46,13 @@ async def run(shell: Shell, arguments: Arguments) -> ToolOutcome:
         raise ToolError(f"A command has 1 to {MAX_COMMAND:,} characters.")
     seconds = min(arguments.timeout, LONGEST)
     ran = await shell.run(command, seconds)
+    is_full = ran.output.stat().st_size >= shell.most
     text = cut_in_the_middle(ran.output).rstrip("\n")
     how = f"Exit code {ran.code} after {ran.seconds:.1f} s."
     if ran.code == TIMED_OUT:
         how = f"Ended after {seconds} s, with all that it had started. Give it more time, or less."
     elif ran.code < 0:
         how = "Ended, with all that it had started: it has killed what holds its limits."
+    if is_full:
+        how += f" Of its output only the first {shell.most:,} bytes were kept."
     return ToolOutcome(f"{text}\n[{how}]".lstrip(), is_error=ran.code != 0)

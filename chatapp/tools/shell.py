@@ -58,11 +58,12 @@ class Ran:
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs commands in the folder ``root`` and keeps their outputs in ``outputs``."""
+    """Runs commands in ``root`` and keeps up to ``most`` bytes of each output in ``outputs``."""
 
     root: Path
     outputs: Path
     line: Line
+    most: int = MAX_KEPT
 
     async def run(self, command: str, seconds: int) -> Ran:
         """Run a command to its end; a cancellation ends it and its processes."""
@@ -91,7 +92,7 @@ class Shell:
         end, size, shown = b"", 0, 0.0
         with output.open("wb") as file:
             while chunk := await process.stdout.read(_CHUNK):
-                await asyncio.to_thread(file.write, chunk[: max(0, MAX_KEPT - size)])
+                await asyncio.to_thread(file.write, chunk[: max(0, self.most - size)])
                 size += len(chunk)
                 end = (end + chunk)[-SHOWN:]
                 if time.monotonic() - shown > PAUSE:

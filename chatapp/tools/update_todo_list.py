@@ -44,7 +44,9 @@ def read_items(todos: str) -> list[tuple[str, str]]:
         found = _ITEM.fullmatch(line)
         if found is None:
             raise ToolError(f"This line is no item: {line[:100]!r}. Write it like '[ ] Text'.")
-        items.append((found[1].lower().replace("~", "-"), found[2][:MAX_ITEM]))
+        if len(found[2]) > MAX_ITEM:
+            raise ToolError(f"An item has at most {MAX_ITEM} characters: {line[:100]!r}.")
+        items.append((found[1].lower().replace("~", "-"), found[2]))
     if len(items) > MAX_ITEMS:
         raise ToolError(f"A list has at most {MAX_ITEMS} items.")
     return items

@@ -159,6 +159,16 @@ async def test_a_flood_is_cut_in_the_middle_and_kept_whole(
     assert beyond.is_error
 
 
+async def test_the_rest_of_an_endless_output_is_said_to_be_lost(
+    folder: Path, outputs: Path
+) -> None:
+    """What is kept does not end where the command did."""
+    offers = {Shell: lambda line: Shell(folder, outputs, line, most=100)}
+    small = WorkspaceToolbox(folder, offers=offers)
+    assert "only the first 100 bytes were kept" in (await run(small, "seq 1000")).text
+    assert "kept" not in (await run(small, "seq 10")).text
+
+
 def test_no_letter_is_lost_between_two_parts_of_an_output(outputs: Path) -> None:
     """A part ends with a whole letter, whatever bytes it has."""
     outputs.mkdir()
