@@ -273,7 +273,7 @@ def additions(rows: Iterable[Any]) -> list[SqlStatement]:
 
 
 def copy_entries(origin: uuid.UUID, copy: uuid.UUID) -> None:
-    """Index the copied messages of a conversation as the original's, where no trigger does."""
+    """Index the messages of a copy as those of its original, in a database without triggers."""
     if statement := _language().copy:
         execute(statement, origin, copy)
 
