@@ -5,10 +5,10 @@ A crash, too much memory or a request that takes too long ends the script and no
 
 import atexit
 import os
-import select
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -54,17 +54,21 @@ class WorkerProcess:
         # After a fork, the parent's worker is not ours to talk to.
         if self._owner != os.getpid() or not (process and process.stdin and process.stdout):
             return b""
-        try:
+        limit = threading.Timer(self.seconds, process.kill)
+        limit.start()
+        answer = b""
+        with suppress(BrokenPipeError):
             process.stdin.write(request)
             process.stdin.flush()
-        except BrokenPipeError:
-            return b""
-        poll = select.poll()
-        poll.register(process.stdout, select.POLLIN)
-        if not poll.poll(self.seconds * 1000):
+            answer = process.stdout.readline()
+        is_late = not limit.is_alive()
+        limit.cancel()
+        if answer.endswith(b"\n"):
+            return answer
+        if is_late:
             self.close()
             raise TimeoutError
-        return process.stdout.readline()
+        return b""
 
     def _ask_a_fresh_one(self, request: bytes) -> bytes:
         self.close()

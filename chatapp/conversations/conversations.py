@@ -2,8 +2,6 @@
 
 import re
 import uuid
-from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -77,25 +75,13 @@ def _one_line(title: str) -> str:
     return " ".join(title.split())[:LONGEST_TITLE]
 
 
-def change_settings(
-    *,
-    conversation: Conversation,
-    policies: Mapping[str, str],
-    system: str,
-    budget: Decimal | None = None,
-    auto_recall: bool | None = None,
-) -> None:
-    """Store tool policies and system prompt for later turns; "" is the profile's.
+def change_settings(*, conversation: Conversation, **changed: Any) -> None:
+    """Store the given ones of a conversation's settings, by column, for later turns.
 
-    All calls together may cost the ``budget``. With ``auto_recall`` None the settings decide.
+    All calls together may cost the ``budget``. A ``system_prompt`` of "" is the profile's, and with
+    ``auto_recall`` None the settings decide.
     """
-    changed: dict[str, Any] = {
-        "tool_policies": dict(policies),
-        "system_prompt": system,
-        "budget": budget,
-        "auto_recall": auto_recall,
-    }
-    if system != conversation.system_prompt:
+    if changed.get("system_prompt", conversation.system_prompt) != conversation.system_prompt:
         # The measured request had another prompt.
         changed |= {"measured_tokens": None, "measured_seq": None}
     Conversation.objects.filter(pk=conversation.pk).update(**changed)

@@ -170,7 +170,7 @@ def _copy_messages(rows: Sequence[Message], copy: Conversation) -> dict[str, str
                 content=condense.content_to_api(message.content),
                 cleared={ids[old]: one for old, one in row.cleared.items() if old in ids},
             )
-    message_index.add_stored(copy.messages.all())
+    message_index.copy_entries(rows[0].conversation_id, copy.pk)
     copy.messages.refresh_hidden()
     return ids
 

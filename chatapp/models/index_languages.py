@@ -44,8 +44,10 @@ class IndexLanguage:
     unknown: Mapping[str, str]
     check: Sequence[str]
     rebuild: Sequence[str]
-    # The statement that stores keys and words of messages, if no trigger does.
+    # The statement that stores keys and words of messages, if no trigger does, and the one that
+    # indexes messages of the second conversation as those of the first.
     insert: str
+    copy: str
     # The expression for a phrase, and those that join several.
     said: Callable[[str, bool], str]
     both: str
@@ -117,6 +119,7 @@ _SQLITE = IndexLanguage(
         """,  # noqa: S608 - a condition of our own
     ],
     insert="",
+    copy="",
     said=lambda words, goes_on: f'"{condense.space_out(words).strip()}"{"*" * goes_on}',
     both=" AND ",
     either=" OR ",
@@ -151,6 +154,13 @@ _POSTGRESQL = IndexLanguage(
         FROM unnest(CAST(%s AS bigint[]), CAST(%s AS text[])) AS new (id, words)
         JOIN chatapp_message m USING (id) JOIN chatapp_conversation c ON c.id = m.conversation_id
         ON CONFLICT (rowid) DO UPDATE SET text = excluded.text
+    """,
+    copy="""
+        INSERT INTO chatapp_message_index (rowid, owner_id, conversation_id, text)
+        SELECT m.id, i.owner_id, m.conversation_id, i.text FROM chatapp_message o
+        JOIN chatapp_message_index i ON i.rowid = o.id
+        JOIN chatapp_message m ON m.seq = o.seq
+        WHERE o.conversation_id = %s AND m.conversation_id = %s ON CONFLICT (rowid) DO NOTHING
     """,
     said=_tsquery,
     both=" & ",

@@ -15,7 +15,7 @@ from typing import Any
 
 from django.apps import apps
 from django.contrib.auth.models import User
-from django.db import DatabaseError, connection, models, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 COMPARED = 1_000
 # Letters of a beginning. A short one is in so many words that the other words of a search decide.
 SHORTEST_PREFIX = 1
-# Stored messages that are read at once to be indexed; each may hold images.
+# Messages that are read at once where the index is made anew; each may hold images.
 INDEXED_AT_ONCE = 50
 # Pages of the index that are written in one transaction where it is merged.
 MERGED = 500
@@ -272,12 +272,10 @@ def additions(rows: Iterable[Any]) -> list[SqlStatement]:
     return [SqlStatement(language.insert, ([*words], [*words.values()]))] if words else []
 
 
-def add_stored(messages: models.QuerySet[Any]) -> None:
-    """Index messages that no model stored, in a database without triggers."""
-    if _language().insert:
-        rows = messages.iterator(chunk_size=INDEXED_AT_ONCE)
-        for some in batched(rows, INDEXED_AT_ONCE):
-            add(some)
+def copy_entries(origin: uuid.UUID, copy: uuid.UUID) -> None:
+    """Index the messages of a copy as those of its original, in a database without triggers."""
+    if statement := _language().copy:
+        execute(statement, origin, copy)
 
 
 @transaction.atomic
@@ -285,7 +283,10 @@ def rebuild() -> None:
     """Make the index anew of the messages that are stored."""
     for statement in _language().rebuild:
         execute(statement)
-    add_stored(apps.get_model("chatapp", "Message").objects.all())
+    if _language().insert:
+        messages = apps.get_model("chatapp", "Message").objects.iterator(chunk_size=INDEXED_AT_ONCE)
+        for rows in batched(messages, INDEXED_AT_ONCE):
+            add(rows)
 
 
 def forget_deleted() -> Iterator[None]:

@@ -10,7 +10,7 @@ from chatapp.agent.errors import ToolError
 # The folder of one conversation's outputs.
 Outputs = NewType("Outputs", Path)
 
-# Characters of the beginning and of the end that the model gets at once.
+# Bytes of the beginning and of the end that the model gets at once.
 HEAD, TAIL = 10_000, 20_000
 
 _NAME = re.compile(r"[0-9a-f]{16}")

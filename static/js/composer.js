@@ -163,8 +163,8 @@ export class Composer {
       this.#unclear = words;
       this.#hint = unclear;
     }
-    // An edit that was refused is not lost either.
-    if (words && this.isEmpty) this.#box.value = words;
+    // An edit that was refused is not lost either, whatever stands here.
+    if (words && !this.#box.value.includes(words)) this.#box.value = `${this.#box.value}\n\n${words}`.trim();
     this.#settle();
   }
 

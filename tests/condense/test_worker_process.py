@@ -19,6 +19,22 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.parametrize(
+    ("source", "ended"),
+    [("import signal; signal.pause()", TimeoutError), ("print('ha', end='')", ChildProcessError)],
+    ids=["one that reads nothing", "one that ends within its answer"],
+)
+def test_a_worker_that_does_not_answer_is_given_up(
+    tmp_path: Path, source: str, ended: type[Exception]
+) -> None:
+    """Also where a request is larger than what a pipe holds, and half an answer is none."""
+    (script := tmp_path / "worker.py").write_text(source)
+    worker = WorkerProcess(script, seconds=0.2 if ended is TimeoutError else 600)
+    with pytest.raises(ended):
+        worker.ask(b"x" * 1_000_000 if ended is TimeoutError else b"x")
+    worker.close()
+
+
 @pytest.mark.parametrize("is_fresh", [False, True])
 def test_a_request_that_is_interrupted_fails_at_once(tmp_path: Path, is_fresh: bool) -> None:
     """Nobody starts another worker for it, but for the next one."""

@@ -119,3 +119,18 @@ def test_an_earlier_message_is_edited_in_place(open_chat: OpenChat, standin: Sta
     expect(chat.rows("Context condensed")).to_be_visible()
     open_all(chat.page)
     assert problems(chat.page, 360) == []
+
+
+@pytest.mark.rare
+def test_an_edit_that_is_refused_stands_below_what_was_begun(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """Here for having nothing in it that can be seen."""
+    chat = open_chat()
+    standin.reply("Hello.")
+    chat.ask("My name is Ada.")
+    chat.box.fill("What else?")
+    chat.act(chat.rows("You"), "Edit")
+    chat.page.get_by_role("textbox", name="Your edit").fill("\u200b")
+    chat.rows("You").get_by_role("button", name="Send").click()
+    expect(chat.box).to_have_value("What else?\n\n\u200b")

@@ -49,21 +49,24 @@ class Archive(ExitStack):
     """The files of an export: a ZIP, several files in a folder, or one.
 
     ``documents`` hold conversations; ``problems`` has the name of each file that is left out, and
-    the reason. Raises Unusable if an archive can't be read.
+    the reason. The files that messages name have ``most`` bytes at most. Raises Unusable if an
+    archive can't be read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most: int = MOST_ATTACHED) -> None:
         super().__init__()
         self.problems: list[tuple[str, str]] = []
-        self._left = MOST_ATTACHED
+        self._left = most
         files = sorted(path.iterdir()) if path.is_dir() else [path]
         try:
             found = [one for file in files for one in self._files_of(file)]
         except Unusable:
             self.close()
             raise
-        self.documents = [one for one in found if len(found) == 1 or one.name.endswith(_ENDINGS)]
-        self.documents.sort(key=lambda one: (not one.name.startswith("conversation"), str(one)))
+        named = [(one.name.lower(), one) for one in found]
+        named = [pair for pair in named if len(found) == 1 or pair[0].endswith(_ENDINGS)]
+        named.sort(key=lambda pair: (not pair[0].startswith("conversation"), str(pair[1])))
+        self.documents = [one for _name, one in named]
         self._files = {key: one for one in found for key in (one.name, key_of(one.name))}
 
     def _files_of(self, file: Path) -> Iterator[Document]:
@@ -90,15 +93,17 @@ class Archive(ExitStack):
         found = next((self._files[key] for key in keys if key in self._files), None)
         if found is None:
             raise errors.Refused(say("“{name}” is not in the export.", name=name))
-        most = min(settings.LARGEST_ATTACHMENT * attachments.MEGABYTE, self._left)
+        left, most = self._left, settings.LARGEST_ATTACHMENT * attachments.MEGABYTE
         try:
             with opened(found) as file:
-                data = file.read(most + 1)
+                data = file.read(min(left, most) + 1)
         except DAMAGED as error:
             raise errors.Refused(say("“{name}” is damaged.", name=name)) from error
-        self._left -= min(len(data), most)
+        self._left -= min(len(data), left)
         if len(data) > most:
             raise errors.Refused(say("“{name}” is too large.", name=name))
+        if len(data) > left:
+            raise errors.Refused(noop("The archive holds too much."))
         return attachments.block_for(name, data).to_api()
 
 

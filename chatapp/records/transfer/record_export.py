@@ -85,7 +85,8 @@ def _items(
     table: Table, conversation: Conversation, numbers: Numbers, names: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows as items: without empty values, and with numbers for keys."""
-    known = numbers[table.section]
+    if not (known := numbers[table.section]):
+        return
     rows = table.rows_of(conversation).values("pk", *table.columns, *table.references)
     for row in rows.iterator(chunk_size=BATCH):
         if row["pk"] not in known:

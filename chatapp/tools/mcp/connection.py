@@ -36,8 +36,6 @@ SILENCE, LONGEST = 120.0, 1_800.0  # seconds without a sign of progress, and of 
 PROGRESS_PAUSE = 0.25
 # Seconds for which a listing is believed: a server may become another meanwhile.
 LISTING_LIFETIME = 30.0
-# Pages of a listing.
-MAX_PAGES = 20
 # Images of one result.
 MAX_IMAGES = 8
 
@@ -56,7 +54,7 @@ class Connection:
         self.server = server
         self.listing = Listing(())
         self.users = 0
-        self.silence = SILENCE
+        self.silence, self.longest = SILENCE, LONGEST
         self._transport: WebTransport | CommandTransport = (
             WebTransport(server, guard)
             if server.way is Way.HTTP
@@ -106,21 +104,20 @@ class Connection:
         request = types.CallToolRequest(
             params=types.CallToolRequestParams(name=tool, arguments=dict(arguments))
         )
-        loop, until, shown = asyncio.get_running_loop(), time.monotonic() + LONGEST, 0.0
+        shown = 0.0
 
         async def told(progress: float, total: float | None, message: str | None) -> None:
             """Extend the time limit of a call, and show progress once in ``PROGRESS_PAUSE``."""
             nonlocal shown
             with suppress(RuntimeError):
                 # It raises if the call is over by now.
-                left = min(self.silence, until - time.monotonic())
-                timeout.reschedule(loop.time() + left)
+                extend()
             if time.monotonic() - shown > PROGRESS_PAUSE:
                 shown = time.monotonic()
                 share = f"{progress:g} / {total:g}" if total else f"{progress:g}"
                 show(self.server.hide(f"{share} {message or ''}".strip()[:1_000]))
 
-        async with self._asking() as (client, timeout):
+        async with self._asking() as (client, extend):
             # Not ``call_tool``: that has a stranger's patterns search a stranger's text.
             result = await client.session.send_request(request, _ANSWER, progress_callback=told)
         if not isinstance(result, types.CallToolResult):
@@ -135,26 +132,35 @@ class Connection:
     async def _list(self) -> None:
         tools: list[types.Tool] = []
         cursor = None
-        async with self._asking() as (client, _timeout):
-            for _ in range(MAX_PAGES):
+        async with self._asking() as (client, _extend):
+            for _ in range(MAX_TOOLS + 1):
                 page = await client.list_tools(cursor=cursor)
                 tools += page.tools
                 cursor = page.next_cursor
                 if cursor is None or len(tools) > MAX_TOOLS:
                     break
+            else:
+                raise ValueError("pages without tools")
         self._listed = time.monotonic()
         self.listing = await asyncio.to_thread(listing_of, self.server, tools)
 
     @asynccontextmanager
-    async def _asking(self) -> AsyncIterator[tuple[Client, asyncio.Timeout]]:
-        """Lend the client for one request; raise ServerFailed with the reason of a failure."""
-        client = await asyncio.shield(self._opened)
+    async def _asking(self) -> AsyncIterator[tuple[Client, Callable[[], None]]]:
+        """Lend the client for one request, with a function that extends its time limit.
+
+        Raises ServerFailed with the reason of a failure.
+        """
+        client, loop = await asyncio.shield(self._opened), asyncio.get_running_loop()
+        until = loop.time() + self.longest
         try:
             async with asyncio.timeout(self.silence) as timeout:
-                yield client, timeout
+                yield client, lambda: timeout.reschedule(min(loop.time() + self.silence, until))
         except TimeoutError as error:
-            said = noop("It said nothing for {seconds} s, so the call was cancelled.")
-            raise self._failed(said.format(seconds=round(self.silence))) from error
+            said, seconds = noop("It did not answer within {seconds} s."), self.longest
+            if loop.time() < until:
+                said = noop("It said nothing for {seconds} s, so the call was cancelled.")
+                seconds = self.silence
+            raise self._failed(said.format(seconds=round(seconds))) from error
         except MCPError as error:
             # The connection ended, or the server says no.
             if error.code in {types.CONNECTION_CLOSED, types.INVALID_REQUEST}:

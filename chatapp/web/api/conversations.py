@@ -69,9 +69,7 @@ def change_conversation(
         raise refuse(form)
     conversations.change_settings(
         conversation=conversation,
-        policies=conversation.tool_policies,
-        system=conversation.system_prompt,
-        **form.cleaned_data,
+        **{name: form.cleaned_data[name] for name in change},
     )
     actions.announce_change(pk)
     conversation.refresh_from_db()

@@ -55,7 +55,9 @@ def answer_client(request: ApiRequest) -> HttpResponse:
 def _answer(owner: User, message: Any, *, several: bool = False) -> Any:
     """Return the answer to a message or to several, None to notifications."""
     match message:
-        case {"jsonrpc": "2.0", "method": str(method), "id": str() | int() as id_}:
+        case {"jsonrpc": "2.0", "method": str(method), "id": str() | int() as id_} if (
+            not isinstance(id_, bool)
+        ):
             params = message.get("params")
             result = _result(owner, method, params if isinstance(params, dict) else {})
             told = {"error": UNKNOWN_METHOD} if result is None else {"result": result}

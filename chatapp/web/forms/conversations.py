@@ -78,7 +78,8 @@ class SystemPromptForm(KeepingForm, forms.Form):
 class PoliciesForm(KeepingForm, forms.Form):
     """A choice for each tool; an undecided one is as inherited, or as the tool has it.
 
-    Tools that operators ``denied``, or that are off on this server, leave nothing to decide.
+    Tools that operators ``denied``, or that are off on this server, leave nothing to decide: what
+    was decided about them before is kept.
     """
 
     def __init__(
@@ -91,11 +92,14 @@ class PoliciesForm(KeepingForm, forms.Form):
     ) -> None:
         super().__init__(data, prefix=TOOL_PREFIX)
         self.denied = sorted(profile.binding.denied_tools)
+        self._kept = {}
         usable = toolbox_for(Path(), None, profile).usable
         for spec in specs_for(profile.mcp_servers).values():
+            is_off = spec.name in TOOL_SPECS and spec.name not in usable
+            if spec.name in decided and (is_off or spec.name in self.denied):
+                self._kept[spec.name] = decided[spec.name]
             if spec.name in self.denied:
                 continue
-            is_off = spec.name in TOOL_SPECS and spec.name not in usable
             holds, words = spec.default_policy, _("%(policy)s (default)")
             if inherited.get(spec.name) in set(ToolPolicy):
                 holds, words = ToolPolicy(inherited[spec.name]), _("%(policy)s (inherited)")
@@ -113,4 +117,4 @@ class PoliciesForm(KeepingForm, forms.Form):
 
     def policies(self) -> dict[str, str]:
         """Return the decisions by the names of the tools."""
-        return {name: policy for name, policy in self.cleaned_data.items() if policy}
+        return self._kept | {name: one for name, one in self.cleaned_data.items() if one}

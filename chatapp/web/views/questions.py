@@ -103,8 +103,8 @@ def show_policies(request: UserRequest, conversation: Conversation) -> HttpRespo
         else:
             conversations.change_settings(
                 conversation=conversation,
-                policies=form.policies(),
-                system=prompt.prompt(),
+                tool_policies=form.policies(),
+                system_prompt=prompt.prompt(),
                 **own.cleaned_data,
             )
             actions.announce_change(conversation.pk)

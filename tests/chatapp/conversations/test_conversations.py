@@ -184,7 +184,7 @@ def test_another_system_prompt_voids_what_was_measured(
     conversation.system_prompt, conversation.measured_tokens = "As before.", 7
     conversation.save()
     conversations.change_settings(
-        conversation=conversation, policies={}, system=system, budget=Decimal(2)
+        conversation=conversation, tool_policies={}, system_prompt=system, budget=Decimal(2)
     )
     conversation.refresh_from_db()
     assert (conversation.measured_tokens, conversation.budget) == (measured, 2)

@@ -26,8 +26,10 @@ from chatapp.models import (
     Message,
     errors,
     hidden_messages,
+    message_index,
     message_store,
 )
+from chatapp.project.search import Query
 from chatapp.records.maintenance.integrity import find_problems
 from tests.chatapp.audited import condense_on_record, problems, talk
 from tests.chatapp.conftest import Say, reduction_of, use_tools
@@ -273,3 +275,4 @@ def test_a_fork_of_many_messages_takes_no_more_statements_than_one_of_few(
     assert len(many) == len(few)
     assert written(copy) == written(conversation)
     assert [*copy.messages.order_by("pk")] == [*copy.messages.order_by("seq")]
+    assert len(message_index.find_places(copy, Query.read("north"), limit=9)) == 1

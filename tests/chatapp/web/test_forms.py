@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.http import QueryDict
 
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.models import Preferences, Profile
+from chatapp.models import Preferences, Profile, ServerSettings
 from chatapp.models.accounts import preferences_of
 from chatapp.web.forms.accounts import forms_of_saved
 from chatapp.web.forms.conversations import PoliciesForm
@@ -142,6 +142,20 @@ def test_a_field_that_a_page_left_alone_keeps_what_is_stored(alice: User) -> Non
     tools = PoliciesForm(sent, profile=mine, decided=decided, inherited={})
     assert tools.is_valid()
     assert tools.policies() == {"read_file": "deny", "write_file": "ask"}
+
+
+def test_a_tool_that_operators_deny_keeps_what_was_decided_about_it(
+    alice: User, settings: LazySettings
+) -> None:
+    """Also one that is off on this server: it would be as decided again, once it is on."""
+    settings.ALLOW_COMMANDS = False
+    ServerSettings(pk=1, denied_tools=["write_file"]).save()
+    mine = saved(profile_form(alice))
+    decided = {"write_file": "deny", "run_command": "ask", "read_file": "ask"}
+    sent = QueryDict("tool-read_file=deny&tool-run_command=allow&tool-write_file=allow")
+    tools = PoliciesForm(sent, profile=mine, decided=decided, inherited={})
+    assert tools.is_valid()
+    assert tools.policies() == decided | {"read_file": "deny"}
 
 
 def test_a_profile_chooses_among_its_owners_prompts(alice: User, bob: User) -> None:

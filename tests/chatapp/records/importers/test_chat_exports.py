@@ -21,7 +21,7 @@ from chatapp.models import Conversation, Source, errors, message_store
 from chatapp.models.versions import read_versions
 from chatapp.project.languages import in_words
 from chatapp.records.importers import read_file, recognise
-from chatapp.records.transfer.archives import MOST_ENTRIES
+from chatapp.records.transfer.archives import MOST_ENTRIES, Archive
 from chatapp.records.transfer.record_import import load_conversations
 from tests.chatapp.records.importers.exports import CHATGPT, CLAUDE, EXPORTS, node, zipped
 from tests.chatapp.web.views.uploads import send
@@ -255,6 +255,22 @@ def test_an_archive_with_two_of_one_name_is_refused(browser: Client) -> None:
     page = browser.get(send(browser, ("x.zip", packed))["Location"], follow=True).text
     assert "Nothing in this ZIP can be imported." in page
     assert not Conversation.objects.exists()
+
+
+def test_an_archive_whose_names_are_in_capitals_is_imported(alice: User, tmp_path: Path) -> None:
+    """As some programs pack them."""
+    packed = zipped(CONVERSATIONS_dot_JSON=CLAUDE[:1], NOTES_dot_TXT=b"-")
+    assert [*import_file(alice, tmp_path / "x.zip", packed)]
+    assert first_of(alice)
+
+
+def test_a_file_that_has_no_room_left_in_an_archive_is_not_said_to_be_large(tmp_path: Path) -> None:
+    """The others took it."""
+    (tmp_path / "x.zip").write_bytes(zipped(a_dot_txt=b"12345", b_dot_txt=b"12345"))
+    with Archive(tmp_path / "x.zip", most=9) as archive:
+        assert archive.block("a", "a.txt")
+        with pytest.raises(errors.Refused, match="The archive holds too much"):
+            archive.block("b", "b.txt")
 
 
 MANY = range(MOST_ENTRIES + 1)

@@ -3,11 +3,15 @@ import json
 import zipfile
 
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from chatapp.accounts import credentials
 from chatapp.models import Conversation, Profile, SavedCommand
+from chatapp.records.transfer.record_export import write_record
+from chatapp.records.transfer.record_tables import TABLES
 from tests.chatapp.conftest import Say
 
 
@@ -40,3 +44,11 @@ def test_everything_of_a_user_comes_in_one_archive(
     assert not any(secret in said for secret in (token, "sk-of-alice", profile.encrypted_key))
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=conversation.created_at)
     assert f"deleted/{conversation.pk}.json" in files_of(browser)
+
+
+def test_a_section_without_rows_is_asked_for_once(conversation: Conversation, say: Say) -> None:
+    """Most conversations have few kinds of records, and an account has many conversations."""
+    say("user", "Hello.")
+    with CaptureQueriesContext(connection) as asked:
+        assert b"".join(write_record(conversation))
+    assert len(asked) < 2 * len(TABLES)

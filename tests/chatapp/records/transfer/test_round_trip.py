@@ -94,7 +94,9 @@ def test_secrets_and_settings_are_no_part_of_it(conversation: Conversation) -> N
     conversation.profile.set_key("sk-secret")
     conversation.profile.save()
     conversations.change_settings(
-        conversation=conversation, policies={"run_command": "always"}, system="Be brief."
+        conversation=conversation,
+        tool_policies={"run_command": "always"},
+        system_prompt="Be brief.",
     )
     written = write(conversation).decode()
     assert "Be brief." in written

@@ -15,6 +15,9 @@ CANCELLED = "cancelled.txt"
 # What adding comes to in a process in which it was changed.
 CHANGED = "changed"
 
+# Pages of its list, if it is told to have them.
+PAGES = 30
+
 changes: list[str] = []
 
 
@@ -84,6 +87,10 @@ def answer(method: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         case "initialize":
             version, about = params["protocolVersion"], {"name": "small", "version": "1"}
             return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about}
+        case "tools/list" if sys.argv[1:] == ["pages"]:
+            page = int(params.get("cursor") or 1)
+            more = {"nextCursor": str(page + 1)} if page < PAGES else {}
+            return {"tools": [listed("add") | {"name": f"add{page}"}], **more}
         case "tools/list":
             return {"tools": [*map(listed, TOOLS)]}
         case "tools/call":

@@ -11,10 +11,11 @@ import pytest
 from chatapp.agent.errors import ServerFailed
 from chatapp.tools.long_outputs import HEAD, TAIL
 from chatapp.tools.mcp import connection
+from chatapp.tools.mcp.pool import pool
 from chatapp.tools.mcp.servers import HIDDEN, MAX_ANSWER
 from tests.chatapp.sockets import PATIENCE
 from tests.chatapp.tools.conftest import Watching
-from tests.chatapp.tools.mcp import offering
+from tests.chatapp.tools.mcp import offering, small_server
 from tests.chatapp.tools.mcp.conftest import SECRET, User, command
 from tests.chatapp.tools.mcp.offering import AtAddress
 from tests.chatapp.tools.mcp.small_server import CANCELLED, CHANGED
@@ -120,6 +121,21 @@ async def test_a_server_that_hangs_is_given_up(web: User, monkeypatch: pytest.Mo
     await web.list()
     monkeypatch.setattr(connection, "SILENCE", 0.2)
     assert "said nothing for" in await web.failure("hang")
+
+
+async def test_a_call_that_takes_too_long_says_so_though_it_showed_progress(
+    local: User,
+) -> None:
+    """It did not say nothing."""
+    async with pool().use(local.server, local.folder, local.guard) as opened:
+        opened.silence = opened.longest = 0.3
+    assert "did not answer within" in await local.failure("hang")
+
+
+async def test_a_list_of_many_small_pages_is_read_to_its_end(local: User) -> None:
+    """As from a server with one tool on each."""
+    local.server = command(f"{sys.executable} -IS {small_server.__file__} pages")
+    assert len((await local.list()).definitions) == small_server.PAGES
 
 
 async def test_a_command_that_is_no_server_says_so(local: User) -> None:

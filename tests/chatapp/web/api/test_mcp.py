@@ -262,6 +262,7 @@ MESSAGES: dict[str, tuple[Any, dict[str, str], int, Any]] = {
     "no message": ("5", {}, 400, "detail"),
     "another protocol": (PING | {"jsonrpc": "1.0"}, {}, 400, "detail"),
     "no number": (PING | {"id": None}, {}, 400, "detail"),
+    "a truth for a number": (PING | {"id": True}, {}, 400, "detail"),
     "an unknown method": (PING | {"method": "resources/list"}, {}, 200, -32601),
     "an unknown tool": (PING | {"method": "tools/call", "params": {"name": "x"}}, {}, 200, "a"),
     "odd parameters": (PING | {"method": "tools/call", "params": [1]}, {}, 200, "a"),

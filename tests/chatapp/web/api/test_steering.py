@@ -1,5 +1,6 @@
 """What programs do to steer a context: review a summary, pin, fork, undo below, set a budget."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from pytest_django import Settings
 
+from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, Review
 from tests.chatapp.audited import condense_on_record, entries, talk
 from tests.chatapp.condensing.review_steps import until_shown
@@ -162,6 +164,15 @@ def test_what_holds_in_a_conversation_is_set_by_who_may_change_settings(
         told = manager.patch(place, auto_recall=recalls).json()
         assert (told["auto_recall"], told["budget"]) == (recalls, "3.00")
     assert Conversation.objects.get(pk=conversation.pk).budget == 3
+
+
+def test_a_change_of_one_setting_leaves_those_made_meanwhile(conversation: Conversation) -> None:
+    """Such as a tool that somebody allows while a program changes the budget."""
+    now = Conversation.objects.get(pk=conversation.pk)
+    conversations.change_settings(conversation=now, tool_policies={"run_command": "allow"})
+    conversations.change_settings(conversation=conversation, budget=Decimal(3))
+    now.refresh_from_db()
+    assert (now.tool_policies, now.budget) == ({"run_command": "allow"}, 3)
 
 
 def test_a_review_that_nobody_waits_for_is_not_answered(
