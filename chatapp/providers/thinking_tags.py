@@ -77,11 +77,9 @@ class ThinkTags:
 
 def parted(text: str) -> list[_Part]:
     """Return a text in parts of "thinking" and of "text", of which the last may be empty."""
-    if len(text) > _LONGEST:
-        return [("text", text)]
     parts: list[_Part] = []
     start, close = 0, ""
-    for tag in itertools.islice(_TAG.finditer(text), _MOST):
+    for tag in itertools.islice(_TAG.finditer(text), _MOST if len(text) <= _LONGEST else 0):
         name, before = tag[0].lower(), text[start : tag.start()]
         said = "".join([part for kind, part in parts if kind == "text"]) + before
         kind, is_tag = "text", not said.strip()
