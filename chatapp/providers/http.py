@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,7 +17,8 @@ import aiohttp
 import httpx2
 
 from chatapp.agent import async_tasks
-from chatapp.project.network import PinnedTransport, tls
+from chatapp.project.network import CountedBody, PinnedTransport, tls
+from chatapp.providers.request_bytes import MOST_BYTES
 
 # Seconds for which a line is kept that nobody uses: no server known ends one sooner than after 5,
 # and what it ends at the moment of a call makes that fail.
@@ -45,14 +47,21 @@ class ClientTransport(httpx2.AsyncBaseTransport):
         self._client = client
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Return the response; an error of the connecting means that nothing was sent."""
+        """Return the response; an error of the connecting means that nothing was sent.
+
+        Its body raises ReadError beyond ``MOST_BYTES``: a list or an error is read whole.
+        """
         try:
-            return await self._client.send(request, stream=True)
+            response = await self._client.send(request, stream=True)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             # aiohttp's errors of connections that broke later are told as if none had been made.
             if isinstance(error.__cause__, UNCONNECTED):
                 raise
             raise httpx2.ReadError(str(error), request=request) from error.__cause__
+        refuse = partial(httpx2.ReadError, f"more than {MOST_BYTES:,} bytes", request=request)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - it is an answer
+        response.stream = CountedBody(response.stream, MOST_BYTES, refuse)
+        return response
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -17,9 +17,13 @@ from chatapp.agent.events import SentRequest
 from chatapp.providers.call_errors import ErrorEvent, error_in
 
 DONE = "[DONE]"
+# Bytes of one answer, several times the longest of any model; and those of an event that are read
+# again for free while it is incomplete.
+MOST_BYTES, FREE_BYTES = 256 * 1024 * 1024, 1_000_000
 # Seconds for the end of a body whose reply is whole.
 ENDING = 0.5
 _BARE = re.compile(rb"\s*(?:\{|\[\s*(?:\{|$)|\[DONE\])")
+_LINE_END = re.compile(rb"[\r\n]")
 _GLUED = re.compile(rb"(?<=[}\]])\s*(?:data:\s*)?(?=\{|\[DONE\])")
 
 
@@ -62,16 +66,11 @@ async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]
     """Yield the JSON that each read of a stream completes, in any usual framing.
 
     A server may mark the end with ``DONE``; pings are left out. Raises ErrorEvent for an error, and
-    ValueError for broken JSON, after all that came before it was yielded.
+    ValueError for broken JSON and for more than ``MOST_BYTES``, after all that came before it was
+    yielded. It takes time in proportion to the bytes, whatever they are.
     """
-    frames, rest, is_last = _Frames(), b"", False
-    while not is_last:
-        # The last event may lack its end.
-        read = await anext(reads, None)
-        is_last = read is None
-        lines = (rest + (b"\n\n" if read is None else read)).splitlines(keepends=True)
-        # A return may be the first half of a line's end.
-        rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+    frames = _Frames()
+    async for lines in _lines(reads):
         said: list[object] = []
         wrong: Exception | None = None
         try:
@@ -94,20 +93,40 @@ async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]
             return
 
 
+async def _lines(reads: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
+    """Yield the lines that each read completes, at last b""; raise ValueError for too many."""
+    rest, size, is_last = list[bytes](), 0, False
+    while not is_last:
+        # The last event may lack its end.
+        read = await anext(reads, None)
+        is_last = read is None
+        rest.append(b"\n\n" if read is None else read)
+        size += len(rest[-1])
+        if size > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES:,} bytes")
+        if _LINE_END.search(rest[-1]):
+            lines = b"".join(rest).splitlines(keepends=True)
+            # A return may be the first half of a line's end.
+            rest = [lines.pop()] if lines and not lines[-1].endswith(b"\n") else []
+            yield [*lines, b""] if is_last else lines
+
+
 class _Frames:
-    """The lines of one stream as values: each ends with its JSON."""
+    """The lines of one stream as values: each ends with its JSON, and the stream with b""."""
 
     def __init__(self) -> None:
         self._name = b""
         self._is_bare = False
         self._data: list[bytes] = []
+        # Bytes of the data, and those that were read while it was incomplete.
+        self._size = self._tried = 0
 
     def take(self, line: bytes) -> Iterator[object]:
         """Yield the values that a line completes."""
         if not (self._data or self._is_bare):
             # As most streams are framed, in a fraction of the time.
             if line.startswith(b"data: {") and line.endswith(b"}\n"):
-                self._data.append(line[6:-1])
+                self._keep(line[6:-1])
                 yield from self._event(line[6:-1], is_over=False)
                 return
             if line == b"\n" and not self._name:
@@ -118,16 +137,21 @@ class _Frames:
                 return
         line = line.removeprefix(codecs.BOM_UTF8)
         field, _, value = line.rstrip(b"\r\n").partition(b":")
-        is_over = line.isspace() and not self._is_bare
+        is_over = not line or (line.isspace() and not self._is_bare)
         if not is_over and (self._is_bare or _BARE.match(line)):
             # JSON without a frame: one object, or one a line.
             self._is_bare, field, value = True, b"data", line
         if field.strip() == b"event":
             self._name = value.strip()
         elif field.strip() == b"data":
-            self._data.append(value.removeprefix(b" data:"))
-        if is_over or line.rstrip().endswith((b"}", b"]")):
+            self._keep(value.removeprefix(b" data:"))
+        is_end = line.rstrip().endswith((b"}", b"]"))
+        if is_over or (is_end and self._tried <= FREE_BYTES + 2 * self._size):
             yield from self._event(b"\n".join(self._data).strip(), is_over=is_over)
+
+    def _keep(self, data: bytes) -> None:
+        self._data.append(data)
+        self._size += len(data)
 
     def _event(self, text: bytes, *, is_over: bool) -> Iterator[object]:
         try:
@@ -139,11 +163,13 @@ class _Frames:
                     yield from chain.from_iterable(self._event(one, is_over=True) for one in parts)
                     return
             if not is_over:
+                self._tried += self._size
                 return
             if self._name != b"error" and text[:1] in (b"{", b"["):
                 raise
             value = text.decode(errors="replace")
         name, self._name, self._data, self._is_bare = self._name, b"", [], False
+        self._size = self._tried = 0
         if name == b"error" and (text or is_over):
             raise ErrorEvent(error_in(value) or value)
         if isinstance(value, list) and all(isinstance(one, dict) for one in value):
@@ -169,7 +195,10 @@ def decode(text: bytes) -> object:
     except ValueError:
         # Not for orjson: half a surrogate, which some servers split between two events, a bare tab
         # in a text, and a byte that is no UTF-8.
-        return json.loads(text.decode(errors="replace"), strict=False)
+        try:
+            return json.loads(text.decode(errors="replace"), strict=False)
+        except RecursionError as deep:
+            raise ValueError(str(deep)) from deep
 
 
 def _plain(value: object) -> dict[Any, Any]:

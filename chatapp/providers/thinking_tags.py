@@ -22,6 +22,8 @@ _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 # Tags of one answer: a model that repeats itself would else take minutes to read.
 _MOST = 100
+# Characters that are read for tags, again with each tag. No model writes as many.
+_LONGEST = 5_000_000
 
 _Part = tuple[str, str]
 
@@ -31,6 +33,7 @@ class ThinkTags:
 
     def __init__(self) -> None:
         self._held, self._kind, self._follows_tag, self._tags = "", "text", False, 0
+        self._size = self._read = 0
         self._pieces: list[str] = []
         self._shown: list[_Part] = []
 
@@ -50,8 +53,11 @@ class ThinkTags:
         told = held[:end]
         for piece in filter(None, _TAG.split(told) if has_sign else (told,)):
             self._pieces.append(piece)
-            is_tag = has_sign and self._tags < _MOST and bool(_TAG.fullmatch(piece))
+            self._size += len(piece)
+            is_read = has_sign and self._tags < _MOST and self._read < _LONGEST
+            is_tag = is_read and bool(_TAG.fullmatch(piece))
             self._tags += is_tag
+            self._read += self._size * is_tag
             strips = self._follows_tag and self._kind == "text"
             parts = [(self._kind, piece.lstrip() if strips else piece)]
             if is_tag:
@@ -73,7 +79,7 @@ def parted(text: str) -> list[_Part]:
     """Return a text in parts of "thinking" and of "text", of which the last may be empty."""
     parts: list[_Part] = []
     start, close = 0, ""
-    for tag in itertools.islice(_TAG.finditer(text), _MOST):
+    for tag in itertools.islice(_TAG.finditer(text), _MOST if len(text) <= _LONGEST else 0):
         name, before = tag[0].lower(), text[start : tag.start()]
         said = "".join([part for kind, part in parts if kind == "text"]) + before
         kind, is_tag = "text", not said.strip()

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Collection, Iterator
 
 import condense
-from chatapp.agent.tool_arguments import UNPARSED, read_arguments, read_value
+from chatapp.agent.tool_arguments import LONGEST_ARGUMENTS, UNPARSED, read_arguments, read_value
 from chatapp.providers.formats import listed
 
 # More calls in one text would take long to find.
@@ -49,6 +49,7 @@ def known_name(name: str, tools: Collection[str]) -> str:
 def apart(block: condense.Block, tools: Collection[str]) -> list[condense.Block]:
     """Return a block, parted into text and calls if it ends with calls of known tools."""
     text = block.text if isinstance(block, condense.TextBlock) else ""
+    text = text if len(text) <= LONGEST_ARGUMENTS else ""
     for spelling, read in _SPELLINGS.items():
         text = re.sub(spelling, read, text)
     found = [*_CALL.finditer(text)] if text.count("<function") + text.count("<tool") < _MOST else []

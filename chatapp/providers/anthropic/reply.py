@@ -166,7 +166,7 @@ class AnthropicReply(StreamedReply):
             case "signature_delta", "thinking" | "compaction", {"signature": str(signature)}:
                 block["signature"] = signature
             case "citations_delta", "text", {"citation": dict(citation)}:
-                block["citations"] = [*(block.get("citations") or ()), citation]
+                block["citations"] = [*listed(block.get("citations")), citation]
             case _:
                 raise Undocumented
 
@@ -205,7 +205,7 @@ class AnthropicReply(StreamedReply):
         apart = [self._tokens(one) for one in parts if one.get("type") == "compaction"]
         used = [self._tokens(usage, before), *apart]
         first, *others = [one for one in used if one.prompt] or used
-        foreign = Counter([one.get("type") for one in parts if one.get("type") not in _OWN])
+        foreign = Counter([str(kind) for one in parts if (kind := one.get("type")) not in _OWN])
         searches = usage.get("server_tool_use")
         counts = {**foreign, **(searches if isinstance(searches, Mapping) else {})}
         self.usage = replace(

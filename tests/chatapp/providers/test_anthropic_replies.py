@@ -70,6 +70,8 @@ HOSTILE: list[object] = [
     {"type": "message_delta", "usage": {"output_tokens": -1, "input_tokens": [7]}},
     {"type": "message_delta", "usage": {"output_tokens": 10**30, "input_tokens": "7"}},
     {"type": "message_delta", "usage": {"output_tokens": True, "input_tokens": 1.5}},
+    {"type": "message_delta", "usage": {"iterations": [{"type": ["message"]}]}},
+    *(block("text", 6, text="", citations=5), delta("citations_delta", 6, citation={})),
 ]
 
 

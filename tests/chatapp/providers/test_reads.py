@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+import condense
 from chatapp.agent import events
 from chatapp.providers.anthropic.reply import AnthropicReply
 from chatapp.providers.openai.reply import OpenAIReply
@@ -61,3 +62,13 @@ def test_chunks_of_a_completion_come_alone_or_together(said: list[Any]) -> None:
     """Nothing that a chunk says beside its text is lost."""
     alone = read(OpenAIReply(), *[[one] for one in said])
     assert read(OpenAIReply(), said) == alone
+
+
+def test_no_tags_are_looked_for_in_more_than_any_model_writes() -> None:
+    """Each is read with all that stands before it: a hostile server would hold up all others."""
+    said = "a" * 5_000_000 + "<think>b</think>"
+    ended = {"index": 0, "delta": {"content": said}, "finish_reason": "stop"}
+    reply = OpenAIReply()
+    told = [*reply.take({"choices": [ended]}), *reply.end()]
+    assert "".join([one.text for one in told if isinstance(one, events.TextStreamed)]) == said
+    assert reply.completed().content == (condense.TextBlock(said),)

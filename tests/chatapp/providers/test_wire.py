@@ -1,13 +1,16 @@
 """The bytes of requests and of events."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from types import MappingProxyType
 
 import pytest
 
 from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import ErrorEvent
+from tests.growth import assert_linear
 
 
 async def stream(reads: Iterable[bytes]) -> AsyncIterator[bytes]:
@@ -65,6 +68,28 @@ async def test_an_error_event_ends_the_stream_with_what_it_says() -> None:
         with pytest.raises(ErrorEvent) as caught:
             await anext(told)
         assert caught.value.body == ({"a": 1} if data.startswith("{") else data)
+
+
+@pytest.mark.parametrize(("first", "line"), [("", "data: x}\n"), ("{\n", '"a": {},}\n')])
+def test_no_lines_hold_up_the_server(first: str, line: str) -> None:
+    """Each may end what came before, and none does; a hostile server could send a million."""
+
+    def end(text: str) -> None:
+        with suppress(ValueError):
+            asyncio.run(read(text.encode()))
+
+    assert_linear(end, lambda size: first + line * (size // len(line) // 2), line)
+
+
+async def test_no_answer_is_read_without_an_end() -> None:
+    """What is nested too deeply is broken, too."""
+    with pytest.raises(ValueError, match="more than 268,435,456 bytes"):
+        await read(sent("one", "1"), bytes(request_bytes.MOST_BYTES))
+    with pytest.raises(ValueError, match="recursion"):
+        await read(sent("one", "[" * 100_000))
+    lines = [f'  "{at}": {{"a": [{at}]}},\n'.encode() for at in range(3_000)]
+    ((said,),) = await read(b"{\n", *lines, b'  "end": {}\n}\n')
+    assert json.dumps(said).endswith('"2999": {"a": [2999]}, "end": {}}')
 
 
 def test_any_json_is_written_compactly_and_in_its_own_order() -> None:
