@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -143,6 +144,13 @@ def test_highlighting_keeps_every_character() -> None:
             for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
                 plain = plain.replace(entity, character)
             assert plain == code + "\n"
+
+
+@pytest.mark.parametrize("language", ["console", "psql", "doscon", "erl", "robotframework"])
+def test_code_that_a_lexer_would_change_stays_as_it_is(language: str) -> None:
+    """Some leave out a last line that has no end, as where a reply was cut; one replaces tabs."""
+    html = render_markdown(f"```{language}\n$ make\n\tclean\n$ rm -rf build")
+    assert re.sub(r"<[^>]*>", "", html).rstrip("\n") == "$ make\n\tclean\n$ rm -rf build"
 
 
 def test_code_of_no_known_language_or_in_very_long_lines_is_plain() -> None:
