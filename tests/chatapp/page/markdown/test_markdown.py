@@ -236,6 +236,26 @@ def test_a_table_scrolls_in_a_box_of_its_own() -> None:
     assert html.count("</table></div>") == 2
 
 
+def test_a_cell_without_a_column_is_in_the_last_one_of_its_row() -> None:
+    """As where a type's bar is taken for the end of a cell; in a list and a quote too."""
+    for before in ("", "> ", "- "):
+        rows = ["| a | b |", "|---|---|", "| 1 | `str|None` | three |", "| 4 |", "| 5 | 6 |"]
+        later = "  " if before == "- " else before
+        html = render_markdown(before + f"\n{later}".join(rows))
+        assert "<code>str|None</code> | three</td>" in html
+        assert html.count("<td") == 6
+
+
+def test_an_address_that_no_link_names_is_text() -> None:
+    """A list of sources is one that people read."""
+    sources = '[1]: https://a.example/x "One"\n[2]: https://b.example\n'
+    html = render_markdown(f"Sources:\n\n{sources}\nThat is all.")
+    assert html.index("https://a.example/x<") < html.index("https://b.example<")
+    assert html.index("https://b.example<") < html.index("That is all.")
+    html = render_markdown(f"See [the first][1].\n\n{sources}")
+    assert ("https://a.example/x<" in html, "https://b.example<" in html) == (False, True)
+
+
 def test_a_link_says_where_it_leads_unless_its_text_does() -> None:
     """Nobody has to hover, which no finger can; saying it twice would be noise."""
     for text, places in (
