@@ -13,7 +13,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent import events
 from chatapp.conversations.context import sizes
-from chatapp.conversations.context.condense_requests import LONGEST_FOCUS
+from chatapp.conversations.context.condense_requests import LONGEST_FOCUS, check_focus
 from chatapp.conversations.conversations import check_spending
 from chatapp.models import Condensation, Conversation, Review, Turn
 from chatapp.models.database import lock, now
@@ -238,7 +238,8 @@ def _again(review: Review, focus: str) -> dict[str, str]:
     if not review.read_proposal().can_be_written_again:
         raise Refused(_("No model wrote this, so it can't be written again."))
     check_spending(review.condensation.conversation_id)
-    return {"status": Review.Status.AGAIN, "focus": plain_text(focus)[:LONGEST_FOCUS]}
+    check_focus(focus := plain_text(focus))
+    return {"status": Review.Status.AGAIN, "focus": focus}
 
 
 def _used(review: Review) -> dict[str, str]:

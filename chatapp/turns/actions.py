@@ -17,7 +17,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent import events
 from chatapp.conversations.composer.slash_commands import built_in, expand
-from chatapp.conversations.context.condense_requests import LONGEST_FOCUS, CondenseRequest
+from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import BackgroundDraft, Conversation, Question, Turn, TurnRequest, message_store
 from chatapp.models.database import reading, writing
@@ -118,7 +118,7 @@ async def send_and_hear(
     elif name != "condense":
         raise Refused(_("/{name} works on the page only. See /api/docs.", name=name))
     else:
-        request = CondenseRequest(command.nonce, focus[:LONGEST_FOCUS])
+        request = CondenseRequest(command.nonce, focus)
         run = await _begin(conversation, partial(start_condensing, conversation, request))
     if run:
         return _hear(run.turn.pk, run.question)
@@ -197,7 +197,7 @@ def _ask_to_condense(conversation: Conversation, request: CondenseRequest) -> bo
     turn = conversation.turns.unfinished().answering().first()
     if turn is None or close_left_over(conversation):
         return False
-    check_condensing(conversation, request.scope)
+    check_condensing(conversation, request)
     return TurnRequest.objects.ask(
         TurnRequest.Kind.CONDENSE,
         conversation_id=conversation.pk,

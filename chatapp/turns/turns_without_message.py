@@ -12,7 +12,7 @@ from chatapp.condensing.costs import is_cheaper
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.condense_requests import (
     CondenseRequest,
-    CondenseScope,
+    check_focus,
     find_chosen,
     keep_request,
 )
@@ -119,7 +119,7 @@ def start_condensing(conversation: Conversation, request: CondenseRequest) -> Tu
     turn = open_condensing(conversation=conversation, nonce=request.nonce)
     if turn is None:
         return None
-    check_condensing(conversation, request.scope)
+    check_condensing(conversation, request)
     keep_request(turn, request)
     return read_run(
         message_store.read_conversation(turn.conversation_id), turn=turn, request=request
@@ -138,12 +138,13 @@ def start_idle(conversation_id: uuid.UUID) -> TurnContext | None:
     return start_condensing(terms.conversation, CondenseRequest(uuid.uuid4(), while_idle=True))
 
 
-def check_condensing(conversation: Conversation, scope: CondenseScope | None = None) -> None:
-    """Raise Refused if nothing can be condensed; else it is not put off any more.
+def check_condensing(conversation: Conversation, request: CondenseRequest) -> None:
+    """Raise Refused if nothing can be condensed so; else it is not put off any more.
 
     A request for a part says nothing of the rest, which stays put off.
     """
-    if scope is None:
+    check_focus(request.focus)
+    if (scope := request.scope) is None:
         hides, said_nothing = sizes.hideable(*message_store.read_outline(conversation.pk))
         if hides is None:
             raise Refused(forecast(hides, said_nothing=said_nothing).nothing)

@@ -116,9 +116,8 @@ export class Composer {
     if (this.#cannot || !this.canSend() || (alone && !words.trim())) return false;
     const excess = this.#excess(words);
     if (excess) toast(excess, "error");
-    if (excess) return false;
-    this.#post({ type: "message.send", text: words, nonce: uuid(), replaces: seq, drops });
-    return true;
+    else this.#post({ type: "message.send", text: words, nonce: uuid(), replaces: seq, drops });
+    return !excess;
   }
 
   /** Begin a turn without a message of one's own: try again, continue, reply anew. */

@@ -163,8 +163,9 @@ function ask(focus, scope = {}) {
   return true;
 }
 
-/** Hear that nothing came of what was asked for. */
+/** Hear that nothing came of what was asked for: its words stay in the form. */
 export function refusePanel() {
+  if (asked) keep.elements.words.value ||= wish;
   asked = false;
   showWhetherItCan();
 }

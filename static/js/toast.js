@@ -31,7 +31,6 @@ export async function orSay(answer) {
     return await answer;
   } catch ({ cause = text("unreachable") }) {
     toast(cause, "error");
-    return undefined;
   }
 }
 

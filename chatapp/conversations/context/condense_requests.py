@@ -8,10 +8,19 @@ from typing import Any, Self
 import condense
 from chatapp.models import Message, Turn, TurnRequest, message_store
 from chatapp.models.database import now
+from chatapp.models.errors import Refused
+from chatapp.project.sentences import translate as _
 from condense import noop
 
 # Characters; the page has a shorter field.
 LONGEST_FOCUS = 2_000
+
+
+def check_focus(focus: str) -> None:
+    """Refuse words for a summary to keep that are too long."""
+    if len(focus) > LONGEST_FOCUS:
+        said = _("What must be kept can have up to {count:,} characters.", count=LONGEST_FOCUS)
+        raise Refused(said)
 
 
 @dataclass(frozen=True, slots=True)

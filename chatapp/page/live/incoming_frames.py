@@ -16,11 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import condense
-from chatapp.conversations.context.condense_requests import (
-    LONGEST_FOCUS,
-    CondenseRequest,
-    CondenseScope,
-)
+from chatapp.conversations.context.condense_requests import CondenseRequest, CondenseScope
 
 SIGN_IN_REQUIRED = 4401
 NOT_YOURS = 4403
@@ -156,7 +152,7 @@ def _begun(frame: object) -> Command | None:
                 raise BadFrame("profile is a number")
             return TakeUp(name.removeprefix("turn."), uuid.UUID(nonce), seq, profile)
         case {"type": "condense.start", "nonce": str(nonce), **rest}:
-            focus = str(rest.get("focus", ""))[:LONGEST_FOCUS]
+            focus = str(rest.get("focus", ""))
             review = rest.get("review") is True
             return CondenseRequest(uuid.UUID(nonce), focus, review, _scope(rest))
         case {"type": "ping"}:

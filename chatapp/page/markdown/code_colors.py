@@ -41,7 +41,7 @@ def read_language(info: str) -> str:
 def highlight_code(code: str, language: str) -> str:
     """Return the code as escaped HTML, in colour if the language is known.
 
-    Long lines stay plain, and so does all from a part on that takes too long.
+    Long lines stay plain, and so does all from a part on that can't be coloured.
     """
     lexer = _find_lexer(language) if language else None
     if lexer is None or not code:
@@ -74,20 +74,21 @@ def _cut(code: str) -> Iterator[str]:
 # While a long list streams, its finished code blocks are asked for again and again.
 @functools.lru_cache(maxsize=128)
 def _highlight(part: str, lexer: Lexer) -> str | None:
-    """Return a part as HTML, None if it takes too long to colour."""
+    """Return a part as HTML, None if it takes too long, or the lexer leaves anything out."""
     if len(part) > MAX_COLORED_LINE and "\n" not in part[:-1]:
         return escape(part)
-    html: list[str] = []
+    html, read = list[str](), list[str]()
     end = time.thread_time() + _SECONDS + len(part) * _SECONDS_EACH
     tokens = ((_class_name(kind), text) for kind, text in lexer.get_tokens(part))
     for name, run in itertools.groupby(tokens, key=itemgetter(0)):
         text = ""
         for _, piece in run:
             text += escape(piece)
+            read.append(piece)
             if time.thread_time() > end:
                 return None
         html.append(f'<span class="{name}">{text}</span>' if name else text)
-    return "".join(html)
+    return "".join(html) if "".join(read) == part else None
 
 
 # An unknown name makes pygments search all installed packages, so misses are remembered too.

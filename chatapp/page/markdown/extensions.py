@@ -6,6 +6,7 @@ and HTML, of which a tag counts only with its partner in the same block.
 
 import re
 import tomllib
+from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from html import escape, unescape
@@ -14,10 +15,14 @@ from pathlib import Path
 
 from linkify_it import LinkifyIt
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
 from markdown_it.parser_inline import RuleFuncInlineType
+from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import emphasis, strikethrough
 from markdown_it.rules_inline.state_inline import Scanned, StateInline
 from markdown_it.token import Token
+
+from chatapp.page.markdown.footnotes import MAY_COME
 
 # Scripts without spaces, with their marks, as ranges of a pattern.
 SPACELESS = (
@@ -55,6 +60,32 @@ class _State(StateInline):
         if canSplitWord and (_FREE.match(before) or _FREE.match(after)):
             return Scanned(not after.isspace(), not before.isspace(), scanned.length)
         return scanned
+
+
+# A name in brackets, and not where its address is given.
+_NAMED = re.compile(r"\[([^\[\]]+)\](?!:)")
+
+
+def show_unused(state: StateCore) -> None:
+    """Show the addresses of links that no link names, such as a list of sources, as text."""
+    # More text may name them.
+    if MAY_COME in state.env:
+        return
+    lines = state.src.split("\n")
+    used = {normalizeReference(one) for one in _NAMED.findall(state.src)}
+    given = state.env.get("references", {}).items()
+    unused = deque(sorted([one["map"] for name, one in given if name not in used]))
+    made, end = list[Token](), Token("", "", 0, map=[len(lines), 0])
+    for token in [*state.tokens, end]:
+        while unused and token.map and not token.level and token.map[0] >= unused[0][0]:
+            first, last = unused.popleft()
+            while unused and unused[0][0] == last:
+                last = unused.popleft()[1]
+            text = Token("inline", "", 0, level=1, children=[])
+            text.content = "\n".join([line.lstrip(" \t>") for line in lines[first:last]])
+            made += [Token("paragraph_open", "p", 1), text, Token("paragraph_close", "p", -1)]
+        made.append(token)
+    state.tokens = made[:-1]
 
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}+(?!.*`)|~{3,})[ \t]*(\S*)")

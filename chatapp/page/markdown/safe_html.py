@@ -17,19 +17,26 @@ import nh3
 from django.utils.translation import gettext_noop as _
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
-from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from pygments.token import STANDARD_TYPES
 
 from chatapp.page.markdown.code_colors import highlight_code, read_language
-from chatapp.page.markdown.extensions import DRAWN, LAYOUT, know_scripts, place_tags, widen_fences
+from chatapp.page.markdown.extensions import (
+    DRAWN,
+    LAYOUT,
+    know_scripts,
+    place_tags,
+    show_unused,
+    widen_fences,
+)
 from chatapp.page.markdown.footnotes import add_footnotes, link_notes
 from chatapp.page.markdown.formulas import add_formulas, is_display, source
 from chatapp.page.markdown.marked_sentences import SENTENCES, part_sentences
 from chatapp.page.markdown.mathml import TAGS as FORMULA_TAGS
 from chatapp.page.markdown.mathml import to_mathml
+from chatapp.page.markdown.tables import is_padding, keep_beyond
 from chatapp.project.sentences import translate
 
 Environment = dict[str, Any]
@@ -38,12 +45,8 @@ Environment = dict[str, Any]
 # of the ids of this text's footnotes, if they are linked.
 OPEN_AT_LINE, NAME = "open_at_line", "name"
 
-# Keys in the environment: the columns of the table that is read, with the cells it may still add;
-# and the characters left for formulas.
-_PADDING, _FORMULAS_LEFT = "table_padding", "formulas_left"
-
-# Cells that any table may leave out; beyond, as many as it has characters.
-_SPARE = 100
+# Key in the environment: the characters left for formulas.
+_FORMULAS_LEFT = "formulas_left"
 
 # Characters of all formulas of a text, and those that each formula counts besides its own.
 _MAX_FORMULAS, _FORMULA = 50_000, 50
@@ -130,8 +133,9 @@ def _parser(formulas: bool, addresses: bool, footnotes: bool) -> MarkdownIt:
     options |= {"maxNesting": _MAX_NESTING}
     parser = _Parser("gfm-like2", options, renderer_cls=Renderer).disable("html_block")
     know_scripts(parser)
-    parser.core.ruler.after("block", "blocks", _prepare_blocks)
-    parser.block.ruler.before("table", "table_end", _is_padding, {"alt": ["blockquote"]})
+    for rule in (_prepare_blocks, keep_beyond, show_unused):
+        parser.core.ruler.after("block", rule.__name__, rule)
+    parser.block.ruler.before("table", "table_end", is_padding, {"alt": ["blockquote"]})
     if formulas:
         add_formulas(parser)
     if footnotes:
@@ -175,24 +179,6 @@ def _prepare_blocks(state: StateCore) -> None:
 def _unfold(found: re.Match[str]) -> str:
     """Return the name of a fold on a line of its own, without its tags."""
     return (found[1] or "") + "<br>" * bool(found[2])
-
-
-def _is_padding(state: StateBlock, line: int, _: int, silent: bool) -> bool:
-    """Return True if a table's rows leave out too many cells, which the parser would add."""
-    if not silent or state.parentType != "table":
-        return False
-    if state.tokens[-1].type == "thead_close":
-        head = _read_line(state, line - 2)
-        state.env[_PADDING] = head.count("|") + 1, _SPARE + len(head)
-    columns, spare = state.env[_PADDING]
-    row = _read_line(state, line)
-    spare += len(row) - max(columns - 1 - row.count("|"), 0)
-    state.env[_PADDING] = columns, spare
-    return bool(spare < 0)
-
-
-def _read_line(state: StateBlock, line: int) -> str:
-    return state.src[state.bMarks[line] : state.eMarks[line]]
 
 
 def code_box(language: str, code: str) -> str:

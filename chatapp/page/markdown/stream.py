@@ -3,9 +3,10 @@
 A block is final as soon as the next one begins below it, a fenced code block at its closing fence.
 Only complete lines decide that, so a half-written line never closes anything.
 
-The result equals :func:`render_markdown` of the whole text, with two exceptions: a link that stands
-before the block with its definition (``[name]: https://…``) stays text, and a number is taken for
-the label of a footnote before that is known to come.
+The result equals :func:`render_markdown` of the whole text, with three exceptions: a link that
+stands before the block with its definition (``[name]: https://…``) stays text, a number is taken
+for the label of a footnote before that is known to come, and a definition that no link names is
+left out, for its link may still come.
 """
 
 import re

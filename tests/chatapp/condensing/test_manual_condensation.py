@@ -130,3 +130,12 @@ async def test_nothing_else_begins_meanwhile_here_or_in_another_process(
     assert not await Rewind.objects.aexists()
     await turn.arefresh_from_db()
     assert turn.status == Turn.Status.SUCCEEDED
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_what_is_to_be_kept_is_not_cut(conversation: Conversation, page: Page) -> None:
+    """A summary would lack the rest without a word: it is refused, and no turn is left."""
+    await page.send("condense.start", focus="x" * 2_001)
+    said = (await page.until("refused"))["reason"]
+    assert said == "What must be kept can have up to 2,000 characters."
+    assert not await conversation.turns.filter(origin=Turn.Origin.CONDENSED).aexists()

@@ -180,6 +180,8 @@ async def test_it_is_written_again_with_a_focus_and_both_drafts_are_paid_and_kep
 ) -> None:
     """The second request asks for it; the record has both drafts and both calls."""
     first = await begin(page, standin, FIRST, SECOND)
+    long = await answer(browser, first, "again", focus="x" * 2_001)
+    assert (long.status_code, b"up to 2,000 characters" in long.content) == (422, True)
     sent = await answer(browser, first, "again", focus="the port number")
     assert sent.status_code == 204
     second = await until_shown(page)

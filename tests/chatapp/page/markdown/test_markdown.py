@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -145,6 +146,13 @@ def test_highlighting_keeps_every_character() -> None:
             assert plain == code + "\n"
 
 
+@pytest.mark.parametrize("language", ["console", "psql", "doscon", "erl", "robotframework"])
+def test_code_that_a_lexer_would_change_stays_as_it_is(language: str) -> None:
+    """Some leave out a last line that has no end, as where a reply was cut; one replaces tabs."""
+    html = render_markdown(f"```{language}\n$ make\n\tclean\n$ rm -rf build")
+    assert re.sub(r"<[^>]*>", "", html).rstrip("\n") == "$ make\n\tclean\n$ rm -rf build"
+
+
 def test_code_of_no_known_language_or_in_very_long_lines_is_plain() -> None:
     """No language is guessed, and some lexers need time that grows faster than the text."""
     for text in (
@@ -226,6 +234,26 @@ def test_a_table_scrolls_in_a_box_of_its_own() -> None:
     assert '<td class="align-right">200,000</td>' in html
     assert f'<td class="long">{prose}</td>' in html
     assert html.count("</table></div>") == 2
+
+
+def test_a_cell_without_a_column_is_in_the_last_one_of_its_row() -> None:
+    """As where a type's bar is taken for the end of a cell; in a list and a quote too."""
+    for before in ("", "> ", "- "):
+        rows = ["| a | b |", "|---|---|", "| 1 | `str|None` | three |", "| 4 |", "| 5 | 6 |"]
+        later = "  " if before == "- " else before
+        html = render_markdown(before + f"\n{later}".join(rows))
+        assert "<code>str|None</code> | three</td>" in html
+        assert html.count("<td") == 6
+
+
+def test_an_address_that_no_link_names_is_text() -> None:
+    """A list of sources is one that people read."""
+    sources = '[1]: https://a.example/x "One"\n[2]: https://b.example\n'
+    html = render_markdown(f"Sources:\n\n{sources}\nThat is all.")
+    assert html.index("https://a.example/x<") < html.index("https://b.example<")
+    assert html.index("https://b.example<") < html.index("That is all.")
+    html = render_markdown(f"See [the first][1].\n\n{sources}")
+    assert ("https://a.example/x<" in html, "https://b.example<" in html) == (False, True)
 
 
 def test_a_link_says_where_it_leads_unless_its_text_does() -> None:
