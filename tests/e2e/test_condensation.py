@@ -188,7 +188,7 @@ def test_near_the_threshold_the_page_says_so_and_the_next_condensation_is_timed_
     chat, gate = open_chat(**SMALL), Gate()
     standin.then(Reply("Noted."), Reply("All of it is heliotrope.", gate=gate), summary())
     chat.ask(long(PASSWORD))
-    expect(due(chat)).to_contain_text("Almost full: condenses in about")
+    expect(due(chat)).to_contain_text("Condenses in about")
     expect(chat.button("Now")).to_be_visible()
     chat.button("Not now").press("Enter")
     expect(due(chat)).to_contain_text("Won't condense this turn.")

@@ -157,7 +157,7 @@ def _due(terms: TurnSettings, starts: CondensingPoint, used: int, capacity: int)
         over = _("Your next message will hide the oldest messages, unsummarised.")
         return Due(over if left <= 0 else words)
     if terms.conversation.put_off and room > 0:
-        words = _("Almost full: about {tokens:,} more tokens fit.", tokens=room)
+        words = _("About {tokens:,} more tokens fit.", tokens=room)
         return Due(words, is_put_off=True, note=_("Won't condense this turn."))
     words = _("Your next message will condense the context first.") if left <= 0 else _near(left)
     if room <= 0:
@@ -167,7 +167,7 @@ def _due(terms: TurnSettings, starts: CondensingPoint, used: int, capacity: int)
 
 
 def _near(left: int) -> str:
-    return _("Almost full: condenses in about {tokens:,} tokens.", tokens=left)
+    return _("Condenses in about {tokens:,} tokens.", tokens=left)
 
 
 def with_record(

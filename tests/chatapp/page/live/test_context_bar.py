@@ -80,7 +80,7 @@ def test_from_then_on_it_says_how_far_it_is_to_go(
     say("assistant", "Hello", tokens=10)
     near = state_of(conversation, threshold=50)
     assert near.due
-    assert near.due.words == f"Almost full: condenses in about {50_000 - near.used:,} tokens."
+    assert near.due.words == f"Condenses in about {50_000 - near.used:,} tokens."
     room = 90_000 - near.used
     assert near.due.note == f"Can wait for about {room:,} more tokens."
     assert state_of(conversation, threshold=60).due is None
@@ -94,7 +94,7 @@ def test_from_then_on_it_says_how_far_it_is_to_go(
     put_off = state_of(conversation, threshold=30).due
     assert put_off
     assert (put_off.words, put_off.note, put_off.may_wait) == (
-        f"Almost full: about {room:,} more tokens fit.",
+        f"About {room:,} more tokens fit.",
         "Won't condense this turn.",
         False,
     )
@@ -120,7 +120,7 @@ def test_after_an_attempt_it_is_due_once_enough_is_new(
     say("assistant", "Sure", tokens=1_000)
     waits = state_of(conversation, threshold=30).due
     assert waits
-    assert waits.words == "Almost full: condenses in about 3,000 tokens."
+    assert waits.words == "Condenses in about 3,000 tokens."
     say("user", "Enough", tokens=3_000)
     over = state_of(conversation, threshold=30).due
     assert over
