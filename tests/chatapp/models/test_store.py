@@ -89,6 +89,14 @@ def test_a_condensation_that_comes_back_hides_the_originals_of_one_undone_meanwh
     assert texts == [f"message {number}" for number in range(1, 9)]
 
 
+def test_the_marker_of_a_clearing_is_condensed_with_what_it_cleared(alice: User) -> None:
+    """Behind a summary of these it would clear nothing, and be shown as if it did."""
+    twin = Twin(alice)
+    for operation, argument in (("say", 2), ("use_tool", True), ("clear", 0), ("condense", 1)):
+        twin.do(operation, argument)
+        assert twin.agree(), operation
+
+
 def test_reading_what_the_model_sees_takes_one_query(conversation: Conversation, say: Say) -> None:
     """However much is stored behind a summary."""
     for number in range(100):
