@@ -201,7 +201,7 @@ def undo_rewind(record: Rewind) -> None:
         made = list(shown.in_force().made_by_engine().order_by("seq"))
         for one in made:
             if one.clear_id is None:
-                _name_again(one, one)
+                _name_again(one)
         shown.refresh_hidden()
         hidden_by(record.conversation_id, made).refresh_hidden()
         refresh_forgotten(record.conversation_id)
@@ -251,14 +251,22 @@ def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None)
         _behind(changed[0]).stop_sending_thinking()
 
 
-def _name_again(made: Message, behind: Message) -> None:
-    """Tag the messages ``behind`` a summary or marker with the name of ``made`` again.
+def _name_again(made: Message) -> None:
+    """Tag the messages of a summary or marker with its name again, after undoing a rewind.
 
-    After undoing a rewind: one that was made in the meantime, and is out of force now, may have put
-    its own name there. Of a summary that was undone in the meantime, the originals are behind it.
+    One that was made in the meantime, and is out of force now, may have put its own name there.
     """
     name = "condense" if made.condense_id else "truncation"
-    hid = Message.objects.hid_by(behind)
-    hid.shown_by_tags().update(**{f"{name}_parent": getattr(made, f"{name}_id")})
+    hid = all_behind(made).shown_by_tags()
+    hid.update(**{f"{name}_parent": getattr(made, f"{name}_id")})
+
+
+def all_behind(made: Message) -> MessageQuerySet:
+    """Return the messages that a summary or marker hid, and the originals of undone ones of them.
+
+    These are hidden with it if they were undone while it was rewound.
+    """
+    hid = found = Message.objects.hid_by(made)
     for undone in hid.made_by_engine().filter(undone=True, clear_id=None):
-        _name_again(made, undone)
+        found |= all_behind(undone)
+    return found

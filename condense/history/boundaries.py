@@ -19,12 +19,17 @@ RECENTLY = noop("Context was condensed recently; skipping this attempt")
 def safe_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
     """Return, ascending, each ``i`` for which ``messages[:i] | messages[i:]`` splits no tool pair.
 
-    0 and ``len(messages)`` are always among them.
+    0 and ``len(messages)`` are always among them. The marker of a clearing stays with the message
+    that it follows: a summary of that one would stand behind it.
     """
     opened = [0] * (len(messages) + 1)
     for pair in pair_calls(messages).answered:
         opened[pair.called_at + 1] += 1
         opened[pair.answered_at + 1] -= 1
+    for i, message in enumerate(messages):
+        if i and message.tags.clear_id and message.order[0] == messages[i - 1].order[0]:
+            opened[i] += 1
+            opened[i + 1] -= 1
     return tuple([i for i, depth in enumerate(accumulate(opened)) if depth == 0])
 
 

@@ -276,6 +276,8 @@ class Builder:
         # Messages that this undone one has hidden may be hidden by another now.
         behind = [one for one in self.messages if is_undone and one.hidden and message.hid(one)]
         hidden_by = next(filter(None, map(self._hidden_by, (message, *behind))), None)
+        built_on = [self._attempts[one.pk] for one in behind if one.pk in self._attempts]
+        is_whole = all(one.undone_at == attempt.undone_at for one in built_on)
         return CondensationRow(
             attempt=attempt,
             id=f"condensation-{attempt.pk}",
@@ -287,7 +289,7 @@ class Builder:
             rewritable=undoable and attempt.kind != Condensation.Kind.CLEARED,
             fits=undoable and self._room >= (attempt.tokens_before - (attempt.tokens_after or 0)),
             undoable_below=in_force and message.hidden,
-            redoable=is_undone and present and not hidden_by,
+            redoable=is_undone and present and is_whole and not hidden_by,
             redone_with=self._undone_at[attempt.undone_at] - 1 if is_undone and present else 0,
             hidden_by=hidden_by if message.hidden else None,
             nudges=undoable and is_fold and self._is_first(attempt),

@@ -166,8 +166,9 @@ def _hides() -> Iterator[str]:
         made = models.Message.objects.in_force().made_by_engine().filter(clear_id=None)
         for one in made.filter(hides__isnull=False).iterator(chunk_size=200):
             named = hidden_messages.hidden_by(one.conversation_id, [one])
-            hid = models.Message.objects.hid_by(one)
-            if {*named.values_list("pk")} != {*hid.values_list("pk")}:
+            rows = models.Message.objects.hid_by(one), named, hidden_messages.all_behind(one)
+            least, keys, most = [{*found.values_list("pk")} for found in rows]
+            if not least <= keys <= most:
                 yield one.pk
 
     yield from _named(_("Message {name} hides something else than it says."), wrong())

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 import condense
 from chatapp.conversations.context.sizes import hideable, sum_tokens
 from chatapp.models import Conversation, Message, hidden_messages, message_store
+from chatapp.records.maintenance.integrity import find_problems
 from tests.bench.conversations import make_conversation
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.models.twin import OPERATIONS, Twin, seen
@@ -81,10 +82,19 @@ def test_a_condensation_that_comes_back_hides_the_originals_of_one_undone_meanwh
         twin.do(operation, 5)
         assert twin.agree(), operation
     assert seen(message_store.read_effective(twin.conversation.pk)) == shown
+    assert [*find_problems()] == []
     twin.undo(0)
     assert twin.agree()
     texts = [one.text for one in message_store.read_effective(twin.conversation.pk)]
     assert texts == [f"message {number}" for number in range(1, 9)]
+
+
+def test_the_marker_of_a_clearing_is_condensed_with_what_it_cleared(alice: User) -> None:
+    """Behind a summary of these it would clear nothing, and be shown as if it did."""
+    twin = Twin(alice)
+    for operation, argument in (("say", 2), ("use_tool", True), ("clear", 0), ("condense", 1)):
+        twin.do(operation, argument)
+        assert twin.agree(), operation
 
 
 def test_reading_what_the_model_sees_takes_one_query(conversation: Conversation, say: Say) -> None:

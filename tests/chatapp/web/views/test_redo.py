@@ -69,8 +69,10 @@ def test_what_was_undone_is_redone_from_its_row(
 def test_condensations_are_undone_and_redone_one_below_the_other(
     browser: Client, conversation: Conversation, first: Condensation
 ) -> None:
-    """The reason is said where another one has to go first, and nothing is changed."""
+    """The reason is said where another one has to go first, and its button is not there."""
     second = condense_on_record(conversation)
+    redo = reverse("redo_condensation", args=[conversation.pk, second.pk])
+    page = reverse("chat", args=[conversation.pk])
     talk(conversation, "West?")
     assert visible(conversation) == [8, 9]
     status, said = press(browser, first, "undo")
@@ -79,7 +81,10 @@ def test_condensations_are_undone_and_redone_one_below_the_other(
     assert visible(conversation) == [1, 2, 3, 4, 6, 7, 9]
     status, said = press(browser, second, "redo")
     assert (status, "what it built on was undone" in said) == (422, True)
-    assert press(browser, first, "redo") == press(browser, second, "redo") == (204, "")
+    assert redo not in browser.get(page).text
+    assert press(browser, first, "redo") == (204, "")
+    assert redo in browser.get(page).text
+    assert press(browser, second, "redo") == (204, "")
     assert visible(conversation) == [8, 9]
 
 
