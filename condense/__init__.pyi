@@ -167,6 +167,7 @@ from .recall.passages import embedded_passages as embedded_passages
 from .recall.passages import recalled_block as recalled_block
 from .recall.passages import split_recalled as split_recalled
 from .recall.passages import token_limit as token_limit
+from .recall.ranking import CORRECTION as CORRECTION
 from .recall.ranking import MemoryRecall as MemoryRecall
 from .recall.ranking import SearchedMessage as SearchedMessage
 from .recall.ranking import Terms as Terms

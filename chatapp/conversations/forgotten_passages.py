@@ -5,7 +5,7 @@ to before it restores them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import batched
+from itertools import batched, islice
 from typing import override
 
 from django.db.models import TextField
@@ -19,13 +19,14 @@ from chatapp.conversations.embedding import vectors
 from chatapp.conversations.locks import lock, refuse_while_running
 from chatapp.conversations.toolbox.history_search import StoredRecall
 from chatapp.models import AuditEntry, Conversation, Message, audit, hidden_messages, message_store
+from chatapp.models.database import piece
 from chatapp.models.errors import IndexDamaged, Refused
 from chatapp.models.message_index import visible_text
 from chatapp.project.sentences import translate as _
 
 LONGEST = 50_000  # characters that a button forgets at once
 TELLING, TOGETHER = 8, 100  # words by which a passage is searched; passages in one statement
-MOST = 100  # messages that are searched
+MOST = 100  # messages that are searched, and requests of an import
 # Stands for the key of a message that is not stored yet.
 _NEW = 0
 
@@ -89,24 +90,27 @@ def forget_passage(*, conversation: Conversation, text: str, seq: int | None = N
 
 
 def forget_as_asked(own: Conversation) -> None:
-    """Apply all requests to forget in an imported conversation, by one message at its end.
+    """Apply the newest requests to forget in an imported conversation, by one message at its end.
 
     Later messages than a request keep their words.
     """
     stored, found = _Stored(own), dict[tuple[int, str], None]()
-    rows = own.messages.written().filter(role="user", rewind_parent=None)
-    for row in rows.in_reading_order().iterator():
-        asking = message_store.to_engine(row)
-        for request, _said in (
-            () if forgets(asking) else condense.find_forget_requests(asking.words)
-        ):
-            meant = condense.find_meant(stored, request, stored.texts)
-            said = [(stored.seqs[pk], one) for pk, told in meant.items() for one in told]
-            found |= dict.fromkeys(one for one in said if one[0] < row.seq)
-            if any(seq < row.seq for seq, _told in said):
-                found[row.seq, request] = None
+    rows = own.messages.written().filter(role="user", rewind_parent=None).order_by("-seq")
+    said = ((row.seq, message_store.to_engine(row)) for row in rows.iterator())
+    requests = (
+        (seq, request)
+        for seq, one in said
+        if not forgets(one)
+        for request, _sentence in condense.find_forget_requests(one.words)
+    )
+    for seq, request in islice(requests, MOST):
+        meant = condense.find_meant(stored, request, stored.texts)
+        places = [(stored.seqs[pk], one) for pk, told in meant.items() for one in told]
+        if before := [place for place in places if place[0] < seq]:
+            found |= dict.fromkeys([*before, (seq, request)])
     if found:
-        store_request(own, [*found])
+        with piece():
+            store_request(own, [*found])
 
 
 def store_request(own: Conversation, found: Sequence[tuple[int, str]]) -> None:

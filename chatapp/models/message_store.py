@@ -1,7 +1,7 @@
 """The only place that turns rows into ``condense.Message`` and back."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -231,15 +231,19 @@ def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> SqlStatement:
 
 @StatementFunction
 def searched_rows(
-    conversation_id: uuid.UUID, seqs: Iterable[int], until: int, most: int
+    conversation_id: uuid.UUID, seqs: Collection[int], until: int, most: int, least: int
 ) -> SqlStatement:
     """Return rows, without their tags, that a search may read, in the order of their numbers.
 
-    They are hidden, or stand up to the position ``until``, and have at most ``most`` tokens.
+    They are hidden, or stand up to the position ``until``, and have at most ``most`` tokens. The
+    user's with at most ``least`` tokens are included that follow the next message.
     """
+    near = ", ".join(map(str, seqs))
+    both = ", ".join(map(str, {seq + 1 for seq in seqs}.union(seqs)))
     sql = (
         "SELECT id, seq, position, role, content, tokens, created_at, claimed, forgotten "  # noqa: S608 - numbers
-        f"FROM chatapp_message WHERE conversation_id = %s AND seq IN ({', '.join(map(str, seqs))}) "
+        f"FROM chatapp_message WHERE conversation_id = %s AND seq IN ({both}) "
+        f"AND (seq IN ({near}) OR (role = 'user' AND tokens <= {least:d})) "
         "AND (hidden OR position <= %s) AND tokens <= %s AND condense_id IS NULL "
         "AND truncation_id IS NULL AND clear_id IS NULL AND (rewind_parent IS NULL OR rewind_parent"
         # A message that a client has replaced is hidden only from that client.

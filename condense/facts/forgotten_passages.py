@@ -10,6 +10,7 @@ import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from importlib import resources
@@ -43,14 +44,15 @@ _VALUE = re.compile(
     r"\b(?!(?:19|20)\d\d\b)(?=(?:[\w.,:/-]{0,40}\d){3})\w[\w.,:/-]{2,}\w"
     r"|\b(?=\S{0,60}\d)[^\W\d]{2}\w*(?:[-!@#$%&*+=]+\w+)+|[〇零一二两兩三四五六七八九十百千万億亿兆]{2,}"
     r"|(?<!\S)(?=\S{0,40}\d)[^\W\d][^\s!-/:-@]{5,}|\d[\d.,]* ?(?:kg|lbs?|cm|ft)\b"
+    r"|(?<![^\s@])[^\s@]{1,64}@[\w-]+\.[\w.-]*\w"
 )
-_GROUPS = re.compile(r"\b\w*\d\w*(?:[ .,:/-]{1,3}\w*\d\w*)+")
+_GROUPS = re.compile(r"\b\w{0,30}\d\w{0,30}(?:[ .,:/-]{1,3}\w{0,30}\d\w{0,30})+")
 # The signs of a number, its empty cents, and words that it is joined to.
 _AROUND = re.compile(rf"(?<=\d\d\d)[.,]00?(?!\d)|[\W{UNSPACED}]")
 _DIGITS = re.compile(r"\d{3,}")
 _UPPER = "[A-ZÀ-ÖØ-ÞĆČĐĘĞİŁŃŐŘŚŞŠŰŹŻŽΑ-ΩА-ЯЁ]"
 _NAME = re.compile(rf"(?<!\w)(?!\w{{1,4}}\.\s){_UPPER}[^\W\d_]*(?:[-' ]{_UPPER}[^\W\d_]*)*")
-SHORTEST_VALUE = 3
+SHORTEST_VALUE, LONG_VALUE = 3, 7  # characters; a long one counts within others, too
 # As far as a comma or the end.
 _SUBJECT = r"(.+?)(?:[,;:.!?،؟](?=\s|\Z)|\Z)"
 
@@ -115,14 +117,13 @@ def find_meant(index: Index, request: str, read: Read) -> Meant:
     if values or names:
         written = {one for each in meant.values() for said in each for one in _VALUE.findall(said)}
         grouped = {" ".join(re.findall(".{1,4}", value)) for value in values}
+        grouped |= {re.sub(r"\B(?=(?:\d{3})+\Z)", " ", value) for value in values}
         pieces = {piece for one in written for piece in _DIGITS.findall(one)}
         forms = sorted(values | written | grouped | pieces)[: 2 * MOST_MEANT]
         telling = [*(tuple(terms_of(value)) for value in forms), *((name,) for name in names)]
         more = [number for numbers in index.look_up(telling, MOST) for number in numbers]
         for number, text in {**texts, **read(more)}.items():
-            said = [
-                one for one in sentences(text) if values & _values_in(one) or terms_in(names, one)
-            ]
+            said = [one for one in sentences(text) if _says(one, values) or terms_in(names, one)]
             meant[number] = [*dict.fromkeys([*meant.get(number, ()), *said])]
     sayings = {one for said in meant.values() for one in said}
     return {at: said for at, said in meant.items() if said and len(sayings) <= MOST_MEANT}
@@ -135,6 +136,12 @@ def _goes_on(said: Sequence[str], meant: Container[str]) -> Iterator[str]:
         is_meant = one in meant or (is_meant and bool(_patterns()[3].match(one)))
         if is_meant:
             yield one
+
+
+def _says(sentence: str, values: AbstractSet[str]) -> bool:
+    plain = _AROUND.sub("", unicodedata.normalize("NFC", sentence)).lower()
+    long = (one for one in values if len(one) >= LONG_VALUE)
+    return bool(values & _values_in(sentence)) or any(one in plain for one in long)
 
 
 def _values_in(sentence: str) -> set[str]:

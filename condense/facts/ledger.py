@@ -18,6 +18,7 @@ from condense.messages import Message, TextBlock
 BEGINNINGS = ("## Ledger\n### ", "## Ledger ~")  # the second is shown, and not read any more
 END = "(end of ledger)"
 ITEM, SECTION, INDENT = "- ", "### ", "  "
+NEWEST = ", newest first"  # of two values the one that holds; earlier ledgers do not say so
 _STRUCTURE = (ITEM, "#", " ", END)  # how no line of a fact may begin that is not its first
 FILES, BELOW, EDITED = "Files (* changed)", ", below ", "*"
 NAMES, LAST_REPLY = "Names", "Last reply"
@@ -138,8 +139,8 @@ def render(ledger: Ledger) -> str:
     root = common_root([file.path for file in ledger.files])
     todos = [f"[{'-' if one.active else ' '}] {one.id}: {one.text}" for one in ledger.todos]
     sections: dict[str, Iterable[str]] = {
-        "Standing rules": lists.pop("Standing rules"),
-        "User messages": lists.pop("User messages"),
+        f"Standing rules{NEWEST}": lists.pop("Standing rules"),
+        f"User messages{NEWEST}": lists.pop("User messages"),
         f"To do, {ledger.done} done": todos or ["none left"] * bool(ledger.done),
         f"{FILES}{BELOW}{root}" if root else FILES: _folders(ledger.files, root),
         **lists,
@@ -233,7 +234,7 @@ def _section(title: str, items: Sequence[str]) -> dict[str, Any]:
         return {"names": tuple(" ".join(items).split())}
     if kind == LAST_REPLY:
         return {"last_reply": "\n".join(items)}
-    name, _, read = _LISTS.get(kind, ("", str, str))
+    name, _, read = _LISTS.get(kind.removesuffix(NEWEST), ("", str, str))
     return {name: tuple(map(read, items))} if name else {}
 
 

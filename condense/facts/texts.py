@@ -21,13 +21,17 @@ _END = re.compile(r"[.!?…؟۔।][\"'”’»)\]*_]*+(?=\s)|[。！？]|\n")
 _LINE = re.compile(r"[^\n]+")
 # A line of a list, a heading, or a line with a figure that is no code.
 _TELLING = re.compile(r"\s*(?:[-*+•#]+|\d{1,3}[.)]|\[[ xX]\])\s|[^|{}=;<>\n]*\d[^|{}=;<>\n]*\Z")
-# "1." begins a sentence, it is none; behind an initial or a title before a name one goes on.
+# "1." begins a sentence, it is none. One goes on behind an initial, a title, or a day of a month.
 _LABEL = re.compile(r"\s*\W?\d{1,2}[.)]")
 _SHORT = re.compile(
     r"(?<!\w)(?:(?!I\b)[^\W\d_a-zà-ÿ]|Dra?|Mr|Mrs|Ms|Mme|Prof|Dott|Sra?|Srta|Sig|Ing|St|[Ss]tr|Ave?|Avda"
-    r"|[Uu]l|[Nn]r|[Tt]el|Cad|Sok|Mah|ca|bzw|[\u0423\u0443]л|пер|кв|корп|тел|डॉ)\.\Z"
+    r"|[Uu]l|[Nn]r|[Tt]el|Cad|Sok|Mah|ca|bzw|[\u0423\u0443]л|пер|кв|корп|тел|डॉ"
+    r"|(?:[aAiI]m|[dD](?:e[mnrs]|ie|as)|[vV]om|[zZ]u[mr]|[aA]b|[bB]is|[sS]eit) \d{1,2})\.\Z"
 )
-_SHORT_CHARS = 6
+_SHORT_CHARS, _MONTH = (
+    8,
+    re.compile(r"\d\. ?(?:J[aäu]n|Feb|M(?:ärz|ai)|Apr|Jul|Aug|Sep|O[kc]t|Nov|De[zc])"),
+)
 _ESCAPED = re.compile(r"(?<!\\)\\++[nrt]")
 # The literal in front is looked for at the speed of a plain search.
 _APART = re.compile(r" (?=[%‰€$£°])(?<=\d )")
@@ -156,7 +160,11 @@ def sentences(text: str) -> Iterator[str]:
     start = 0
     for end in _END.finditer(text):
         at = end.end()
-        goes_on = _LABEL.fullmatch(text, start, at) or _SHORT.search(text, at - _SHORT_CHARS, at)
+        goes_on = (
+            _LABEL.fullmatch(text, start, at)
+            or _SHORT.search(text, at - _SHORT_CHARS, at)
+            or _MONTH.match(text, at - 2)
+        )
         if end[0] == "\n" or not goes_on:
             if sentence := text[start:at].strip():
                 yield sentence

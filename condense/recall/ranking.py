@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from condense.messages import Message
 from condense.recall.passages import Near, Passage, cut, embedded_passages
-from condense.recall.speakers import Part, parts_of
+from condense.recall.speakers import USER, Part, parts_of
 from condense.recall.words import (
     LONGEST,
     MARKS,
     Term,
     asking_words,
+    correcting_words,
     fold,
     is_small_talk,
     respelled,
@@ -47,6 +48,8 @@ _KINDS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.4, "common": 0.3}
 _TOLD_WORDS, _MANY_WORDS = 2, 4
 # Of the words of two passages: with so many in common they say the same.
 _SAME = 0.8
+# Messages that are read with one, by their distance; characters of one that may correct it.
+BESIDE, CORRECTION = (-1, 0, 1, 2), 200
 # Passages with this share of a question's words within so many characters have one subject.
 ABOUT, NEAR = 0.4, 150
 
@@ -106,14 +109,43 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     near = _shares(index.nearest(question, NEAREST))
     by_meaning = {number: share for (number, _), share in reversed(near.items())}
     numbers = [*_join(_candidates(index, found, weights), by_meaning)][:READ]
-    passages = _passages(index.read(numbers)) if numbers else []
+    passages = _passages(_near(index.read(numbers), numbers)) if numbers else []
     keys = [(one.message.number, one.passage) for one in passages]
     by_meaning = {at: near[key] for at, key in enumerate(keys) if key in near}
     best = _join(_rank(passages, weights), by_meaning)
     asks = _asks(question, terms, passages)
     chosen = _different(passages, best, limit)
     told = [passages[at].told(best[at] * asks, rarest) for at in chosen]
-    return [_place(one, terms, index) for one in told]
+    placed = [_place(one, terms, index) for one in told]
+    return [*_with_corrections(placed, passages)][:limit]
+
+
+def _corrects(one: SearchedMessage) -> bool:
+    """Return True for a few words of the user that begin as a correction does."""
+    texts = [part.text for part in one.parts if part.speaker == USER]
+    is_short = len(texts) == len(one.parts) == 1 and len(texts[0]) <= CORRECTION
+    return is_short and bool(correcting_words().match(fold(texts[0])))
+
+
+def _near(said: Sequence[SearchedMessage], numbers: Sequence[int]) -> list[SearchedMessage]:
+    """Return messages, those next to them, and those behind that correct them."""
+    seqs = {one.seq for one in said if one.number in numbers}
+    beside = {seq + step for seq in seqs for step in (-1, 0, 1)}
+    return [one for one in said if one.seq in beside or _corrects(one)]
+
+
+def _with_corrections(found: Sequence[Passage], read: Sequence["_Piece"]) -> Iterator[Passage]:
+    """Yield passages, each with the user's next words behind it if they correct something."""
+    later = {one.message.seq: one for one in read if _corrects(one.message)}
+    by = {one.seq: {one.seq + 1, one.seq + 2} & later.keys() for one in found}
+    known = {one.seq for one in found}
+    for one in found:
+        # A correction has the subject of the passage before it.
+        about = {f"#{seq}" for seq, others in by.items() if others and one.seq in {seq, *others}}
+        yield replace(one, asked=one.asked | about)
+        for seq in sorted(by[one.seq] - known):
+            known.add(seq)
+            yield replace(later[seq].told(one.fit, ()), asked=frozenset({f"#{one.seq}"}))
 
 
 def with_subject(question: str, before: Callable[[], str]) -> str:
@@ -319,7 +351,7 @@ class MemoryRecall:
 
     def read(self, numbers: Sequence[int]) -> list[SearchedMessage]:
         """Return these messages and those next to them."""
-        wanted = {near for number in numbers for near in (number - 1, number, number + 1)}
+        wanted = {number + step for number in numbers for step in BESIDE}
         return [self._said[number] for number in wanted if 0 <= number < len(self._said)]
 
     def numbers_of(self, term: Term) -> set[int]:

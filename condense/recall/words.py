@@ -91,7 +91,17 @@ def is_small_talk(text: str) -> bool:
 @cache
 def asking_words() -> re.Pattern[str]:
     """Return a pattern for the words that ask, or ask to forget, in folded text."""
-    words = map(re.escape, _read("asking.txt"))
+    return _either("asking.txt")
+
+
+@cache
+def correcting_words() -> re.Pattern[str]:
+    """Return a pattern for the words that begin a correction, in folded text."""
+    return re.compile(rf"\W*(?:{_either('corrections.txt').pattern})")
+
+
+def _either(name: str) -> re.Pattern[str]:
+    words = map(re.escape, _read(name))
     either = [one if is_unspaced(one[0]) else rf"(?<![^\W_]){one}(?![^\W_])" for one in words]
     return re.compile("|".join(either))
 

@@ -133,7 +133,7 @@ class StoredRecall:
                 free -= tokens
                 wanted.add(seq)
         near = {seq + step for seq in wanted for step in (-1, 0, 1)}
-        asked = self.conversation_id, near, self.until or 0, MOST_READ
+        asked = self.conversation_id, near, self.until or 0, MOST_READ, condense.CORRECTION
         rows = message_store.searched_rows(*asked) if near else []
         said, (first, last) = list[condense.SearchedMessage](), self.span
         # A message that is too long to be read may still hold the call that another one answers.

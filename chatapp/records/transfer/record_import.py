@@ -217,8 +217,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
                 pin_message(conversation=conversation, seq=seq)
         except errors.Refused as refusal:
             _note(source, Problem(seq, say("It is not pinned. {why}", why=refusal)))
-    with piece():
-        forget_as_asked(conversation)
+    forget_as_asked(conversation)
     source.messages, source.importer = len(rows.messages), ""
     conversation.deleted_at = None
     with transaction.atomic():

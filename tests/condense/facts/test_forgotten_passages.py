@@ -2,6 +2,7 @@
 """Messages are read without what is forgotten of them, wherever in them it stands."""
 
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import condense
 from condense.facts.ledger import render
 from condense.facts.texts import sentences
 from tests.condense.sessions import summary
+from tests.growth import assert_cheap
 
 
 def test_no_part_of_a_message_has_it_left() -> None:
@@ -149,6 +151,11 @@ def test_that_something_was_said_is_no_part_of_what_is_meant(said: str, request_
         ("मेरा पासवर्ड गुलाब77 है।", "ठीक है, गुलाब77.", "मेरा पासवर्ड भूल जाओ।"),
         ("I earn $4,100.00 a month.", "So 4100 dollars.", "Forget what I earn."),
         ("Call my phone at 0664 1234567.", "0664 / 123 45 67?", "Forget my phone."),
+        ("My key is sk-abcXYZ456.", "KEY=sk-abcXYZ456", "Forget my key."),
+        ("My email is jo.doe@x.example.", "To: jo.doe@x.example", "Forget my email."),
+        ("Моя зарплата 120 000 рублей.", "120000 — хорошо.", "Забудь мою зарплату."),
+        ("Moja pensja to 8100 zł.", "8100 to dużo.", "Zapomnij o mojej pensji."),
+        ("सैलरी 50000 है।", "50,000, ठीक है।", "मेरी सैलरी भूल जाओ।"),
         ("My weight is 82 kg.", "82 kg is fine.", "Forget my weight."),
     ],
 )
@@ -157,6 +164,16 @@ def test_a_value_is_forgotten_in_each_of_its_spellings(
 ) -> None:
     """In groups or without, and next to other words of a script without spaces."""
     assert forgotten_of([said, reply, "It rains, 77 days."], request_) == {0: [said], 1: [reply]}
+
+
+def test_a_code_is_read_in_proportion_to_its_length() -> None:
+    """Whatever it is made of; a square would be 64 times as dear."""
+    for piece in ("a1", "a-", "मो"):
+
+        def forget(size: int, piece: str = piece) -> None:
+            forgotten_of([f"My code is 1{piece * size}."], "Forget my code.")
+
+        assert_cheap(partial(forget, 4_000), partial(forget, 500), 24, piece)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense.facts.ledger import (
+    NEWEST,
     Demand,
     Failure,
     FileUse,
@@ -40,9 +41,9 @@ EXAMPLE = Ledger(
     last_reply="It is done.\n- and tested",
 )
 TEXT = """## Ledger
-### Standing rules
+### Standing rules, newest first
 - Never touch the port 8080.
-### User messages
+### User messages, newest first
 - (re: Shall I?) yes
 - Fix it:
   - first
@@ -73,7 +74,7 @@ TEXT = """## Ledger
 def test_a_ledger_is_lists_by_kind() -> None:
     """Rules first, nothing empty, and a folder that most files share is told once."""
     assert render(EXAMPLE) == TEXT
-    assert parse_ledger(TEXT) == EXAMPLE
+    assert parse_ledger(TEXT) == parse_ledger(TEXT.replace(NEWEST, "")) == EXAMPLE
     assert render(Ledger()) == ""
     assert parse_ledger(render(Ledger(done=2))) == Ledger(done=2)
     paths = ["/home/me/project/a/x.py", "/home/me/project/b/y.py", "/etc/hosts"]

@@ -139,3 +139,27 @@ def test_of_a_passage_too_long_for_the_window_the_words_around_the_place_are_tol
         assert CharacterCounter().count(block.text) <= limit
     assert condense.recalled_block([long], counter=CharacterCounter(), limit=50) is None
     assert [condense.token_limit(window) for window in (5_000, 1_000_000)] == [100, 1_500]
+
+
+CORRECTED = (
+    ("The budget is 1200 euros.", "no, 1500 not 1200", "How much is the budget?"),
+    ("Meet at 9:00.", "scratch that, 10:30", "When do we meet?"),
+    ("Die Party ist am 3. Mai.", "Doch erst am 10. Mai!", "Wann ist die Party?"),
+    ("El vuelo sale a las 7:45.", "Cambio: ahora sale a las 8:20.", "¿A qué hora sale el vuelo?"),
+    ("会議は3時です。", "やっぱり4時に変更です。", "会議は何時ですか?"),
+)
+
+
+@pytest.mark.parametrize(("said", "correction", "question"), CORRECTED)
+def test_words_right_behind_that_correct_are_recalled_as_later(
+    said: str, correction: str, question: str
+) -> None:
+    """Whatever they share with the question; the passage that they correct is not."""
+    talk = ("It rains.", "Oh.", said, "Noted.", correction, "I see.", "No, it rains.", "Yes.")
+    roles = ("user", "assistant") * 4
+    hidden = [condense.Message(role, one) for role, one in zip(roles, talk, strict=True)]
+    found = condense.MemoryRecall(hidden)(question, 20)
+    block = condense.recalled_block(found, counter=CharacterCounter(), limit=900)
+    assert block
+    assert f"[message 3, said by the user]\n{said}" in block.text
+    assert f"[later: message 5, said by the user]\n{correction}" in block.text

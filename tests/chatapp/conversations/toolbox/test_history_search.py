@@ -156,6 +156,23 @@ def test_the_engines_own_search_finds_the_same(alice: User) -> None:
         assert {one.said_on for one in here} == {last.created_at.date()}
 
 
+def test_words_that_correct_what_is_found_are_found_with_it(
+    conversation: Conversation, say: Say
+) -> None:
+    """Right behind the reply, though they share no word with the question."""
+    for role, text in (
+        ("user", "The budget is 1200 euros."),
+        ("assistant", "Noted."),
+        ("user", "no, 1500 not 1200"),
+        ("assistant", "I see."),
+        ("user", "Later we spoke of rain."),
+    ):
+        say(role, text)
+    summarise(conversation)
+    found = history_search.search(conversation.pk, "How much is the budget?", 9)
+    assert [one.seq for one in found][:2] == [1, 3]
+
+
 def test_a_message_too_long_to_read_at_once_is_left_out(
     conversation: Conversation, say: Say
 ) -> None:
