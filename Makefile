@@ -42,7 +42,7 @@ test-rare: .venv ## Run the tests of what seldom changes: wheel, image, units, m
 .PHONY: test-cluster
 test-cluster: .venv ## Run the tests of a cluster of real processes
 	@.ci/services
-	$(PYTEST) tests/cluster $(ARGS)
+	$(PYTEST) -n 2 --dist worksteal tests/cluster $(ARGS)
 
 .PHONY: test-postgres
 test-postgres: .venv ## Run every test on a PostgreSQL of its own

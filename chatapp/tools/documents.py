@@ -47,7 +47,7 @@ for name in ("footnotes", "endnotes", "comments"):
         xml = package.open(f"word/{{name}}.xml").read({MAX_DOCUMENT_CHARS}).decode(errors="replace")
         said = ("".join(re.findall("<w:t(?: [^>]*)?>([^<]*)", one)) for one in xml.split("</w:p>"))
         text += "".join([f"\\n[{{name}}]", *(f"\\n{{html.unescape(one)}}" for one in said if one)])
-print(text[:{MAX_DOCUMENT_CHARS}])
+print(text[:{MAX_DOCUMENT_CHARS} + 1], end="")
 """
 
 # Some programs leave a mark of byte order or an empty line before it.
@@ -153,7 +153,7 @@ def read_document(data: bytes) -> tuple[str, dict[str, object]] | None:
     done = subprocess.run(reader, input=data, capture_output=True, check=False)  # noqa: S603
     if done.returncode:
         raise Unreadable("This file can't be read: it is damaged.", "broken")
-    return done.stdout.decode(), {}
+    return _cut(done.stdout.decode()), {}
 
 
 def read_pdf(data: bytes) -> tuple[str, int]:
@@ -192,9 +192,15 @@ def read_pdf(data: bytes) -> tuple[str, int]:
     if not any(text.strip() for text in (*texts, form)):
         raise Unreadable(noop("This PDF holds no text, only pictures of pages."), "empty")
     named = (f"[Page {number}]\n{text}" for number, text in enumerate(texts, start=1))
-    rest = f"[Only the first {len(texts):,} of {len(pages):,} pages.]"
-    notes = [*filter(None, [form]), *([rest] if len(texts) < len(pages) else ())]
-    return "\n".join([*named, *notes])[:MAX_DOCUMENT_CHARS], len(pages)
+    rest = f"\n[Only the first {len(texts):,} of {len(pages):,} pages.]"
+    told = _cut("\n".join([*named, *filter(None, [form])]))
+    return told + rest * (len(texts) < len(pages)), len(pages)
+
+
+def _cut(text: str) -> str:
+    """Return a text, or as many characters as are read of one, and a line that says so."""
+    rest = f"\n[Only the first {MAX_DOCUMENT_CHARS:,} characters.]"
+    return text[:MAX_DOCUMENT_CHARS] + rest * (len(text) > MAX_DOCUMENT_CHARS)
 
 
 def _form_of(reader: Any) -> str:

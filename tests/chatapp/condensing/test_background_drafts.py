@@ -126,6 +126,7 @@ async def test_the_turn_that_crosses_the_threshold_waits_for_no_summary(drafting
     await drafting.ask()
     await drafting.finish()
     attempt = await Condensation.objects.aget()
+    written = attempt.finished_at
     assert (attempt.trigger, attempt.status, attempt.turn_id) == ("ahead", "drafted", None)
     # What is sent below the threshold is all there is.
     assert MORE in str(drafting.standin.requests[-1].body["messages"][0])
@@ -138,6 +139,8 @@ async def test_the_turn_that_crosses_the_threshold_waits_for_no_summary(drafting
     assert attempt.tokens_after
     assert attempt.tokens_after < 5_000
     assert attempt.cost
+    # It took as long as it was written, and not until it was applied.
+    assert attempt.finished_at == written
     summary, *rest = await sync_to_async(seen)(drafting.conversation)
     assert rest == [MORE, "Yes.", MORE, "Yes."]
     assert "What was said." in summary

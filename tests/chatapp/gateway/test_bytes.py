@@ -151,7 +151,7 @@ async def test_a_call_takes_as_long_as_its_client_waits(upstream: RawServer, tok
 LIMITS = (
     "retry-after: 7",
     "anthropic-ratelimit-unified-status: rejected",
-    "request-id: sk-test",
+    f"request-id: sk-test{'r' * 200}",
     "x-request-id: abc",
     "openai-processing-ms: 5",
     "x-odd: caf\xe9",
@@ -173,7 +173,7 @@ async def test_an_error_keeps_status_words_and_headers(
     call = await ModelCall.objects.select_related("turn").aget()
     assert call.turn
     assert call.turn.error.endswith("prompt is too long: [key]")
-    assert call.request_id == "[key]"
+    assert call.request_id == "[key]" + "r" * 95
 
 
 async def test_responses_go_to_their_own_door_with_all_their_items(

@@ -78,6 +78,20 @@ async def test_a_question_that_says_little_is_asked_with_the_message_before(
     assert FACT in str(agent.requests[-1][-1])
 
 
+async def test_a_program_may_drop_its_oldest_messages_before_a_question_that_recalled(
+    standin: Standin, alice: User
+) -> None:
+    """The passages stay behind it."""
+    agent = await with_lost_fact(Claude, standin, alice)
+    await agent.say(ASKS, Reply("In Lübeck."))
+    asked = agent.requests[-1][-1]
+    await agent.say("Thanks.", Reply("You are welcome."))
+    while ASKS not in str(agent.history[0]):
+        del agent.history[0]
+    await agent.say("And so on.", Reply("Yes."))
+    assert agent.requests[-1][0] == asked
+
+
 @pytest.mark.parametrize("by", ["words", "button"])
 async def test_what_a_user_has_forgotten_is_recalled_no_more(
     standin: Standin, alice: User, by: str

@@ -19,10 +19,11 @@ def heard(*chunks: Any) -> tuple[list[events.StreamEvent], events.ReplyCompleted
 
 
 def test_what_a_server_signs_a_call_with_goes_back_to_it() -> None:
-    """It is kept beside the call."""
+    """It is kept beside the call, of which pages hear at the end if not before."""
     signed = {"google": {"thought_signature": "abc"}}
     call = {"index": 0, "id": "a", "extra_content": signed, "function": {"name": "x"}}
-    _, whole = heard({"choices": [{"delta": {"tool_calls": [call]}}]})
+    told, whole = heard({"choices": [{"delta": {"tool_calls": [call]}}]})
+    assert events.ToolUseStarted("a", "x") in told
     assert whole.content[0] == condense.ToolUseBlock("a", "x", {}, {"extra_content": signed})
 
 

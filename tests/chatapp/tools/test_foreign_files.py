@@ -14,7 +14,7 @@ import condense
 from chatapp.agent.errors import ToolError
 from chatapp.conversations.composer.attachments import block_for
 from chatapp.models.errors import Refused
-from chatapp.tools import apply_diff, read_file, write_file
+from chatapp.tools import apply_diff, documents, read_file, write_file
 from chatapp.tools.workspace import WritableWorkspace
 from tests.chatapp.tools.pdf_files import make_form, make_pdf
 
@@ -160,6 +160,16 @@ def test_an_office_file_is_read_as_markdown(folder: Path) -> None:
     assert "root:" not in read
 
 
+def test_a_document_with_more_text_than_is_read_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody takes its beginning for all, nor the pages that were read."""
+    monkeypatch.setattr(documents, "MAX_DOCUMENT_CHARS", 30)
+    said = "[Only the first 30 characters.]"
+    pages = documents.read_document(make_pdf("x" * 18, "y" * 18, "z"))
+    assert pages
+    assert pages[0] == f"[Page 1]\n{'x' * 18}\n[P\n{said}\n[Only the first 2 of 3 pages.]"
+    assert documents.read_document(document(paragraph("x" * 31))) == (f"{'x' * 30}\n{said}", {})
+
+
 MAIL = """From: =?utf-8?B?w4RubmU=?= <a@x.org>
 Subject: Hi
 MIME-Version: 1.0
@@ -194,7 +204,7 @@ NOTES = "<w:footnotes>{}</w:footnotes>".format(paragraph("A &amp; B"))
         ),
         (b'{"nbformat": 4, "cells": 7}', '{"nbformat": 4, "cells": 7}'),
         (b"From: me\n\nMIME-Version: 1.0", "From: me\n\nMIME-Version: 1.0"),
-        (document(paragraph("Body"), word__footnotes=NOTES), "Body\n\n[footnotes]\nA & B\n"),
+        (document(paragraph("Body"), word__footnotes=NOTES), "Body\n\n[footnotes]\nA & B"),
         (b"\xef\xbb\xbf\n" + make_pdf("Told"), "[Page 1]\nTold"),
         (make_form("Told", "name", "Änne"), "[Page 1]\nTold\n[Form]\nname: Änne"),
     ],

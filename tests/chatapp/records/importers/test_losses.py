@@ -138,6 +138,13 @@ def test_an_item_that_is_no_conversation_costs_only_itself(
     assert problems(pieces) or said(pieces)[2:]
 
 
+def test_each_item_is_named_until_there_are_too_many(tmp_path: Path) -> None:
+    """A file that begins with many is of another kind: the rest of it is not read."""
+    items = [{"mapping": None}] * 3
+    assert problems(pieces_of(tmp_path, [*items, GOOD])) == ["Not a conversation."] * 3
+    assert not said(pieces_of(tmp_path, [*items * 99, GOOD]))
+
+
 @pytest.mark.parametrize(
     "data",
     [

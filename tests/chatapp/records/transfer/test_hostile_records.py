@@ -111,6 +111,7 @@ def test_a_record_with_another_value_is_refused_or_can_be_shown(
         ("calls", {"number": 9}, "Item 1 of calls has another number."),
         ("tool_runs", {"turn": None}, "turn is missing."),
         ("rewinds", {"created_at": "2026-01-01"}, "created_at is not what it has to be."),
+        ("messages", {"content": [{"type": 5}]}, "content is not what it has to be."),
         ("messages", {"tokens": "DIGITS"}, "it is no JSON"),
     ],
 )
