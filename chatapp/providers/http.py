@@ -33,6 +33,10 @@ UNCONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 MANY = 50
 # With its first reads a stream tells its beginning and the first word, for which somebody waits.
 FIRST_READS = 3
+# Bytes of a reply, of anything else that is asked for, and of an error, unpacked: a small packed
+# body could be of any size. The longest replies have some 80 MB of events.
+LARGEST_REPLY, LARGEST_ANSWER, LARGEST_ERROR = 256 << 20, 16 << 20, 1 << 20
+_PACKING = {"content-encoding", "content-length"}
 
 
 class ClientTransport(httpx2.AsyncBaseTransport):
@@ -47,16 +51,41 @@ class ClientTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the response; an error of the connecting means that nothing was sent."""
         try:
-            return await self._client.send(request, stream=True)
+            answer = await self._client.send(request, stream=True)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             # aiohttp's errors of connections that broke later are told as if none had been made.
             if isinstance(error.__cause__, UNCONNECTED):
                 raise
             raise httpx2.ReadError(str(error), request=request) from error.__cause__
+        kept = [one for one in answer.headers.multi_items() if one[0] not in _PACKING]
+        return httpx2.Response(
+            answer.status_code, headers=kept, stream=_Body(answer), extensions=answer.extensions
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+
+
+@dataclass(eq=False)
+class _Body(httpx2.AsyncByteStream):
+    """A body, unpacked; one that is too large raises ValueError, that of an error is cut off."""
+
+    answer: httpx2.Response
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        is_error, is_asked = self.answer.is_error, self.answer.request.method == "GET"
+        left = LARGEST_ERROR if is_error else LARGEST_ANSWER if is_asked else LARGEST_REPLY
+        async for chunk in self.answer.aiter_bytes():
+            left -= len(chunk)
+            if left < 0 and not is_error:
+                raise ValueError("too large")
+            yield chunk[:left] if left < 0 else chunk
+            if left < 0:
+                return
+
+    async def aclose(self) -> None:
+        await self.answer.aclose()
 
 
 def open_client(

@@ -19,6 +19,10 @@ from chatapp.providers.call_errors import ErrorEvent, error_in
 DONE = "[DONE]"
 # Seconds for the end of a body whose reply is whole.
 ENDING = 0.5
+# Bytes that are read in vain before the ends of lines are no longer all taken for that of a value.
+TRIED_FREELY = 1 << 20
+# Bytes of one value, which may be an image.
+LARGEST_EVENT = 16 << 20
 _BARE = re.compile(rb"\s*(?:\{|\[\s*(?:\{|$)|\[DONE\])")
 _GLUED = re.compile(rb"(?<=[}\]])\s*(?:data:\s*)?(?=\{|\[DONE\])")
 
@@ -64,18 +68,15 @@ async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]
     A server may mark the end with ``DONE``; pings are left out. Raises ErrorEvent for an error, and
     ValueError for broken JSON, after all that came before it was yielded.
     """
-    frames, rest, is_last = _Frames(), b"", False
+    frames, is_last = _Frames(), False
     while not is_last:
         # The last event may lack its end.
         read = await anext(reads, None)
         is_last = read is None
-        lines = (rest + (b"\n\n" if read is None else read)).splitlines(keepends=True)
-        # A return may be the first half of a line's end.
-        rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
         said: list[object] = []
         wrong: Exception | None = None
         try:
-            for value in chain.from_iterable(map(frames.take, lines)):
+            for value in chain.from_iterable(map(frames.take, frames.lines(read))):
                 said.append(value)
                 if error := error_in(value):
                     raise ErrorEvent(error)
@@ -98,12 +99,28 @@ class _Frames:
     """The lines of one stream as values: each ends with its JSON."""
 
     def __init__(self) -> None:
-        self._name = b""
-        self._is_bare = False
-        self._data: list[bytes] = []
+        self._name, self._rest = b"", bytearray()
+        self._begin()
+
+    def lines(self, read: bytes | None) -> list[bytes]:
+        """Return the lines that a read ends; None is the end of all."""
+        new = b"\n\n" if read is None else read
+        self._rest += new
+        if len(self._rest) + self._size > LARGEST_EVENT:
+            raise ValueError("too large")
+        if b"\n" not in new and b"\r" not in new:
+            return []
+        lines = bytes(self._rest).splitlines(keepends=True)
+        # A return may be the first half of a line's end.
+        self._rest = bytearray(b"" if lines[-1].endswith(b"\n") else lines.pop())
+        return [*lines, b""] if read is None else lines
+
+    def _begin(self) -> None:
+        self._is_bare, self._data = False, list[bytes]()
+        self._size = self._tried = self._next_try = 0
 
     def take(self, line: bytes) -> Iterator[object]:
-        """Yield the values that a line completes."""
+        """Yield the values that a line completes; an empty one ends the stream."""
         if not (self._data or self._is_bare):
             # As most streams are framed, in a fraction of the time.
             if line.startswith(b"data: {") and line.endswith(b"}\n"):
@@ -118,7 +135,7 @@ class _Frames:
                 return
         line = line.removeprefix(codecs.BOM_UTF8)
         field, _, value = line.rstrip(b"\r\n").partition(b":")
-        is_over = line.isspace() and not self._is_bare
+        is_over = not line or (line.isspace() and not self._is_bare)
         if not is_over and (self._is_bare or _BARE.match(line)):
             # JSON without a frame: one object, or one a line.
             self._is_bare, field, value = True, b"data", line
@@ -126,7 +143,9 @@ class _Frames:
             self._name = value.strip()
         elif field.strip() == b"data":
             self._data.append(value.removeprefix(b" data:"))
-        if is_over or line.rstrip().endswith((b"}", b"]")):
+            self._size += len(value)
+        may_end = line.rstrip().endswith((b"}", b"]")) and self._size >= self._next_try
+        if is_over or may_end:
             yield from self._event(b"\n".join(self._data).strip(), is_over=is_over)
 
     def _event(self, text: bytes, *, is_over: bool) -> Iterator[object]:
@@ -139,11 +158,14 @@ class _Frames:
                     yield from chain.from_iterable(self._event(one, is_over=True) for one in parts)
                     return
             if not is_over:
+                self._tried += len(text)
+                self._next_try = 2 * self._size if self._tried > TRIED_FREELY else 0
                 return
             if self._name != b"error" and text[:1] in (b"{", b"["):
                 raise
             value = text.decode(errors="replace")
-        name, self._name, self._data, self._is_bare = self._name, b"", [], False
+        name, self._name = self._name, b""
+        self._begin()
         if name == b"error" and (text or is_over):
             raise ErrorEvent(error_in(value) or value)
         if isinstance(value, list) and all(isinstance(one, dict) for one in value):
