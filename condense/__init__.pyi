@@ -254,4 +254,5 @@ from .tokens.images import image_size as image_size
 from .unicode_text import upright as upright
 from .unicode_text import well_formed as well_formed
 from .unicode_text import well_formed_json as well_formed_json
+from .unicode_text import with_unseen as with_unseen
 from .worker_process import WorkerProcess as WorkerProcess

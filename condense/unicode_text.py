@@ -5,7 +5,9 @@ bytes that are no UTF-8. None of it can be stored, sent or shown. It is mended o
 entrance.
 """
 
+import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +18,11 @@ DEEPEST = 200
 TOO_DEEP = "[nested too deeply]"
 # Invisible signs that turn the text around after them, or end such a part.
 _TURNS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+# All that shows nothing of itself, without the joiners that some scripts write.
+_UNSEEN = re.compile(
+    r"[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f"
+    r"\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e00ff]"
+)
 
 
 def well_formed(text: str) -> str:
@@ -31,6 +38,11 @@ def well_formed(text: str) -> str:
 def upright(name: str) -> str:
     """Return a name without characters that reverse the direction of text."""
     return name if name.isascii() else name.translate(_TURNS)
+
+
+def with_unseen(text: str) -> str:
+    """Return text in which characters that nobody sees stand as JSON writes them."""
+    return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def well_formed_json(value: Any, *, depth: int = 0) -> Any:

@@ -33,10 +33,11 @@ class LimitedBackend(AuthenticationBackend):
         """Return the user of this password; None for a wrong one, or after too many wrong ones."""
         account = credentials.get("username") or credentials.get("email") or ""
         limit = GuessLimit(request, realm="sign-in", account=account)
-        if limit.is_reached:
+        if not limit.take():
             return None
         user: User | None = super().authenticate(request, **credentials)
-        limit.release() if user else limit.count()
+        if user:
+            limit.release()
         return user
 
     @override

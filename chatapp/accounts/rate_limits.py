@@ -2,6 +2,7 @@
 
 import hashlib
 import time
+from contextlib import suppress
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.contrib.auth.models import User
@@ -40,14 +41,22 @@ class GuessLimit:
         """True while too many guesses were wrong; no other guess is checked then."""
         return any(cache.get(key, 0) >= limit for key, limit in self._limits.items())
 
-    def count(self) -> None:
-        """Count a wrong guess."""
-        for key in self._limits:
-            count_up(key, GUESS_SECONDS)
+    def take(self) -> bool:
+        """Count a guess before it is checked; return False if it may not be.
+
+        To check one takes a while, in which any number of others may come.
+        """
+        if self.is_reached:
+            return False
+        counts = [(count_up(key, GUESS_SECONDS), limit) for key, limit in self._limits.items()]
+        return all(count <= limit for count, limit in counts)
 
     def release(self) -> None:
-        """Forget the wrong guesses at the account: its owner is here."""
+        """Forget this guess, and the wrong ones at the account: its owner is here."""
         cache.delete(self._account_key)
+        for key in self._limits.keys() - {self._account_key}:
+            with suppress(ValueError):  # It expired meanwhile.
+                cache.decr(key)
 
 
 def count_up(key: str, seconds: int) -> int:

@@ -165,11 +165,8 @@ def _admit(call: IncomingRequest) -> ApiToken:
     request.META["HTTP_X_FORWARDED_FOR"] = b",".join(hops).decode("latin1")
     client_address(lambda _request: HttpResponse())(request)
     found = find_gateway_token(call.token)
-    if found is None:
-        limit = GuessLimit(request, realm="api")
-        if limit.is_reached:
-            raise RefusedRequest(429, _("Too many tokens were wrong. Try again in 15 minutes."))
-        limit.count()
+    if found is None and not GuessLimit(request, realm="api").take():
+        raise RefusedRequest(429, _("Too many tokens were wrong. Try again in 15 minutes."))
     if found is None or found.scope != ApiToken.Scope.GATEWAY:
         said = _("Send a token of the gateway, which Settings > Gateway makes.")
         raise RefusedRequest(401, said, www_authenticate="Bearer")

@@ -22,6 +22,8 @@ else:
 
 # Bytes of a body, as it is sent and as it is read.
 LARGEST_CLIENT_BODY = 64 * 1024 * 1024
+# Encodings of one body: each of thousands would take as long as the first.
+MOST_ENCODINGS = 3
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _value_at = json.JSONDecoder().raw_decode
@@ -48,10 +50,11 @@ def check_size(size: int) -> None:
 
 def decoded(body: bytes, encoding: str) -> bytes:
     """Return a copy of a body as it is read; raise Refusal."""
-    for name in reversed([one.strip().lower() for one in encoding.split(",")]):
+    names = [one.strip().lower() for one in encoding.split(",", MOST_ENCODINGS)]
+    for name in reversed(names):
         if name in _PLAIN:
             continue
-        if name not in {*_DECODERS} - {"br"}:
+        if name not in {*_DECODERS} - {"br"} or len(names) > MOST_ENCODINGS:
             raise RefusedRequest(415, _("The encoding “{name}” is not known here.", name=name))
         decoder = _DECODERS[name]()
         try:

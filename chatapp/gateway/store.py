@@ -342,12 +342,16 @@ def _size_of(outcome: RequestOutcome) -> int:
 
 
 def _cost_of(request: GatewayRequest, usage: condense.Usage) -> Decimal | None:
-    """Return the cost of a call, by a profile of its model at the same server or by the list."""
+    """Return the cost of a call, by a profile of its model at the same server or by the list.
+
+    A profile with a key of the user's own says nothing of what the server's key pays for.
+    """
     provider, model = request.dialect.provider, request.model
     profile = request.profile or Profile(owner=request.owner, provider=provider)
     if profile.model != model:
         known = request.owner.profiles.filter(provider=provider, model=model)
-        address, made = profile.reached.base_url, known.select_related("owner", "origin__owner")
-        others = (one for one in made if one.reached.base_url == address)
+        made = known.select_related("owner", "origin__owner")
+        bill = (profile.reached.base_url, profile.is_servers)
+        others = (one for one in made if (one.reached.base_url, one.is_servers) == bill)
         profile = next(others, None) or profile.for_model(model)
     return profile.cost_of(usage)

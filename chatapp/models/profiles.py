@@ -240,10 +240,14 @@ class Profile(models.Model):
         return KeySource.SERVER if usable else KeySource.MISSING
 
     @property
+    def is_servers(self) -> bool:
+        """True if calls use the server's key, or are a shared operator's."""
+        return self.key_source is KeySource.SERVER
+
+    @property
     def is_on_server(self) -> bool:
         """True if calls use the server's key or a shared operator's key."""
-        is_servers = self.key_source is KeySource.SERVER
-        return is_servers and self.spec.asks_key(self.reached.base_url)
+        return self.is_servers and self.spec.asks_key(self.reached.base_url)
 
     @property
     def has_fixed_prices(self) -> bool:
@@ -268,17 +272,23 @@ class Profile(models.Model):
         """Return the cost of a call in USD, None if nobody knows it."""
         # It is unknown at a server that needs a key and has no prices, unless it reported its
         # charge, and for a call that was not billed by its prices.
+        # What a member has the server pay for counts with its prices at least, whatever else the
+        # program ordered.
         prices = self.prices
         has_prices = prices.are_set or usage.charged is not None
         is_free = not has_prices and not self.spec.asks_key(self.reached.base_url)
-        is_known = is_free or (has_prices and prices.covers(usage))
+        counts = self.is_servers and not self.owner.is_superuser
+        is_known = is_free or (has_prices and (counts or prices.covers(usage)))
         return prices.cost(usage) if is_known else None
 
     def for_model(self, model: str) -> "Profile":
         """Return a profile, not stored, of another model at the same server."""
-        # Its prices are the provider's own, if it is at the provider's own address.
+        # Its prices are the provider's own, if it is at the provider's own address, or if an
+        # operator has set prices for a profile that members have a copy of.
         known = None if self.reached.base_url else self.spec.find_model(model)
         prices, other = known.prices if known else condense.Prices(), copy.copy(self)
+        if self.origin_id and self.prices.are_set:
+            prices = self.spec.prices_of(model)
         other.model = model
         for name in PRICED:
             setattr(other, f"price_{name}", getattr(prices, name))

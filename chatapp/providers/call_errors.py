@@ -248,6 +248,7 @@ def said_in(body: object) -> str:
             return f"{'.'.join(map(str, where))}: {text}"
         case str(text):
             # Of a web page, its title.
+            text = text[:LONGEST_BODY]
             found = _PAGE.match(text) or _QUOTED.match(text)
             return (found[1] or "" if found else text).strip()
         case [*items]:
@@ -262,9 +263,9 @@ def refusal_of(body: object, answered: int, headers: Mapping[str, str], request_
     # A success that is none has the status that the same refusal would have had.
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     named = map(inner.get, ("code", "type", "status")) if isinstance(inner, Mapping) else ()
-    words = [str(word) for word in named if isinstance(word, str | int)]
+    words = [str(word)[:LONGEST_BODY] for word in named if isinstance(word, str | int)]
     found = [int(word) for word in words if re.fullmatch("[45][0-9]{2}", word)]
-    said = said_in(body) or " ".join(words) or f"HTTP {answered}"
+    said = said_in(body)[:LONGEST_BODY] or " ".join(words) or f"HTTP {answered}"
     for sentence in (" ".join(words), said):
         found += [one for one, how in _WORDINGS.items() if re.search(f"(?i){how}", sentence)]
     status = next(iter(found), SERVER_ERROR) if answered < 300 else answered  # noqa: PLR2004

@@ -8,7 +8,6 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,8 +16,7 @@ import aiohttp
 import httpx2
 
 from chatapp.agent import async_tasks
-from chatapp.project.network import CountedBody, PinnedTransport, tls
-from chatapp.providers.request_bytes import MOST_BYTES
+from chatapp.project.network import PinnedTransport, tls
 
 # Seconds for which a line is kept that nobody uses: no server known ends one sooner than after 5,
 # and what it ends at the moment of a call makes that fail.
@@ -35,6 +33,10 @@ UNCONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 MANY = 50
 # With its first reads a stream tells its beginning and the first word, for which somebody waits.
 FIRST_READS = 3
+# Bytes of a reply, of anything else that is asked for, and of an error, unpacked: a small packed
+# body could be of any size. The longest replies have some 80 MB of events.
+LARGEST_REPLY, LARGEST_ANSWER, LARGEST_ERROR = 256 << 20, 16 << 20, 1 << 20
+_PACKING = {"content-encoding", "content-length"}
 
 
 class ClientTransport(httpx2.AsyncBaseTransport):
@@ -47,25 +49,43 @@ class ClientTransport(httpx2.AsyncBaseTransport):
         self._client = client
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Return the response; an error of the connecting means that nothing was sent.
-
-        Its body raises ReadError beyond ``MOST_BYTES``: a list or an error is read whole.
-        """
+        """Return the response; an error of the connecting means that nothing was sent."""
         try:
-            response = await self._client.send(request, stream=True)
+            answer = await self._client.send(request, stream=True)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             # aiohttp's errors of connections that broke later are told as if none had been made.
             if isinstance(error.__cause__, UNCONNECTED):
                 raise
             raise httpx2.ReadError(str(error), request=request) from error.__cause__
-        refuse = partial(httpx2.ReadError, f"more than {MOST_BYTES:,} bytes", request=request)
-        assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - it is an answer
-        response.stream = CountedBody(response.stream, MOST_BYTES, refuse)
-        return response
+        kept = [one for one in answer.headers.multi_items() if one[0] not in _PACKING]
+        return httpx2.Response(
+            answer.status_code, headers=kept, stream=_Body(answer), extensions=answer.extensions
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+
+
+@dataclass(eq=False)
+class _Body(httpx2.AsyncByteStream):
+    """A body, unpacked; one that is too large raises ValueError, that of an error is cut off."""
+
+    answer: httpx2.Response
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        is_error, is_asked = self.answer.is_error, self.answer.request.method == "GET"
+        left = LARGEST_ERROR if is_error else LARGEST_ANSWER if is_asked else LARGEST_REPLY
+        async for chunk in self.answer.aiter_bytes():
+            left -= len(chunk)
+            if left < 0 and not is_error:
+                raise ValueError("too large")
+            yield chunk[:left] if left < 0 else chunk
+            if left < 0:
+                return
+
+    async def aclose(self) -> None:
+        await self.answer.aclose()
 
 
 def open_client(

@@ -25,10 +25,13 @@ _MACHINE = {condense.PartKind.LEDGER, condense.PartKind.ENVIRONMENT, condense.Pa
 
 @register.filter
 def difference(text: str) -> list[tuple[str, str]]:
-    """Return lines, each with its kind: "file", "place", "added", "removed" or "same"."""
+    """Return lines, each with its kind: "file", "place", "added", "removed" or "same".
+
+    Nobody approves what they can't see: a character that turns or hides the others is an escape.
+    """
     kinds, before, after = {"+": "added", "-": "removed"}, 0, 0
     found = list[tuple[str, str]]()
-    for line in text.split("\n"):
+    for line in condense.with_unseen(text).split("\n"):
         kind, is_inside = "same", before > 0 or after > 0
         # A removed line of "-- words" begins as a file's heading does: a place counts its lines.
         if is_inside and line[:1] != "\\":

@@ -3,17 +3,19 @@
 import base64
 import contextlib
 import io
-import logging
+import json
 import math
 import re
+import signal
 import subprocess
 import sys
-import time
 import zlib
+from importlib.util import find_spec
 from typing import Any
 
 import condense
 from chatapp.agent.errors import ToolError, Unreadable
+from chatapp.tools import pdf_reader
 from chatapp.tools.workspace import show_size
 from condense import noop, say
 
@@ -22,8 +24,7 @@ MAX_IMAGE = 3_500_000
 # Pixels a side: in requests with many images, vendors refuse larger ones, some at 2,000 already.
 EDGE, MOST_PIXELS = 1_999, 64_000_000
 
-# Pages that are read, and characters in all.
-MAX_PAGES = 500
+# Characters that are read.
 MAX_DOCUMENT_CHARS = 5_000_000
 # Seconds of a processor that a document is worth.
 PARSE_SECONDS = 20
@@ -49,6 +50,14 @@ for name in ("footnotes", "endnotes", "comments"):
         text += "".join([f"\\n[{{name}}]", *(f"\\n{{html.unescape(one)}}" for one in said if one)])
 print(text[:{MAX_DOCUMENT_CHARS} + 1], end="")
 """
+
+# The reasons of the reader of PDFs.
+_UNREADABLE = {
+    "locked": noop("This PDF can't be read: it is locked with a password."),
+    "damaged": noop("This PDF can't be read: it is damaged."),
+    "empty": noop("This PDF holds no text, only pictures of pages."),
+    "slow": noop("This PDF can't be read: its pages are too complicated."),
+}
 
 # Some programs leave a mark of byte order or an empty line before it.
 _PDF = re.compile(rb"[\s\0\xef\xbb\xbf]*%PDF-")
@@ -148,9 +157,7 @@ def read_document(data: bytes) -> tuple[str, dict[str, object]] | None:
     kind = next((kind for kind, part in _OFFICE.items() if part in data), "")
     if not kind or not data.startswith(b"PK"):
         return None
-    # A process of its own: a hostile file can break nothing else, and its memory ends with it.
-    reader = [sys.executable, "-I", "-X", "utf8", "-c", _READER, kind]
-    done = subprocess.run(reader, input=data, capture_output=True, check=False)  # noqa: S603
+    done = _read_apart(data, "-c", _READER, kind)
     if done.returncode:
         raise Unreadable("This file can't be read: it is damaged.", "broken")
     return _cut(done.stdout.decode()), {}
@@ -161,40 +168,16 @@ def read_pdf(data: bytes) -> tuple[str, int]:
 
     Raises a ToolError with the reason if it can't be read.
     """
-    try:
-        import pypdf  # noqa: PLC0415 - only where there is a PDF
-    except ImportError as error:
-        raise ToolError(noop("This server can't read PDFs: pypdf is not installed.")) from error
-    # It warns of everything that it mends, which helps nobody here.
-    logging.getLogger("pypdf").setLevel(logging.ERROR)
-    try:
-        reader = pypdf.PdfReader(io.BytesIO(data))
-        pages = reader.pages
-        began, size, texts = time.thread_time(), 0, []
-        for page in pages[:MAX_PAGES]:
-            texts.append(page.extract_text())
-            size += len(texts[-1])
-            if size > MAX_DOCUMENT_CHARS:
-                break
-            if time.thread_time() - began > PARSE_SECONDS:
-                raise Unreadable(
-                    noop("This PDF can't be read: its pages are too complicated."), "slow"
-                )
-    except pypdf.errors.FileNotDecryptedError as error:
-        raise Unreadable(
-            noop("This PDF can't be read: it is locked with a password."), "locked"
-        ) from error
-    except ToolError:
-        raise
-    except Exception as error:
-        raise Unreadable(noop("This PDF can't be read: it is damaged."), "damaged") from error
-    form = _form_of(reader)
-    if not any(text.strip() for text in (*texts, form)):
-        raise Unreadable(noop("This PDF holds no text, only pictures of pages."), "empty")
-    named = (f"[Page {number}]\n{text}" for number, text in enumerate(texts, start=1))
-    rest = f"\n[Only the first {len(texts):,} of {len(pages):,} pages.]"
-    told = _cut("\n".join([*named, *filter(None, [form])]))
-    return told + rest * (len(texts) < len(pages)), len(pages)
+    if find_spec("pypdf") is None:
+        raise ToolError(noop("This server can't read PDFs: pypdf is not installed."))
+    done = _read_apart(data, pdf_reader.__file__, str(PARSE_SECONDS), str(MAX_DOCUMENT_CHARS))
+    # Ended by the system, it has had its time.
+    is_slow = done.returncode in {-signal.SIGXCPU, -signal.SIGKILL}
+    ended = {"why": "slow" if is_slow else "damaged"}
+    said: Any = ended if done.returncode else json.loads(done.stdout)
+    if why := said.get("why"):
+        raise Unreadable(_UNREADABLE[why], why)
+    return _cut(said["text"]) + said["rest"], said["pages"]
 
 
 def _cut(text: str) -> str:
@@ -203,10 +186,11 @@ def _cut(text: str) -> str:
     return text[:MAX_DOCUMENT_CHARS] + rest * (len(text) > MAX_DOCUMENT_CHARS)
 
 
-def _form_of(reader: Any) -> str:
-    """Return the values of a PDF's form, which its pages do not have; "" without one."""
-    with contextlib.suppress(Exception):
-        fields = {name: one.get("/V") for name, one in (reader.get_fields() or {}).items()}
-        told = [f"{name}: {value}" for name, value in fields.items() if value not in (None, "")]
-        return "\n".join(["[Form]", *told]) if told else ""
-    return ""
+def _read_apart(data: bytes, *program: str) -> subprocess.CompletedProcess[bytes]:
+    """Return a reader's answer.
+
+    It is a process of its own without the server's environment: a hostile file can break nothing
+    else, and its memory ends with it.
+    """
+    reader = [sys.executable, "-I", "-X", "utf8", *program]
+    return subprocess.run(reader, input=data, capture_output=True, check=False, env={})  # noqa: S603

@@ -22,7 +22,7 @@ _SECRETS = (
     re.compile(r"""(?i)(?<=["']x-api-key["']: ["'])[^"']+"""),
     re.compile(r"""(?i)(?<=["']api_key["']: ["'])[^"']+"""),
 )
-MAX_ERROR_DEPTH = 6
+MAX_ERROR_DEPTH, MAX_LAYERS = 6, 1_000
 BAD_REQUEST, TOO_LARGE, MISSING = 400, 413, None
 _NO_ERROR, _HTTP_ERRORS = range(100, 400), range(400, 600)
 _STATUS = re.compile(r"\d{3}", re.ASCII)
@@ -85,7 +85,7 @@ def named_window(error: object) -> int | None:
 
 def _gather(error: object) -> _Facts:
     facts, seen, layers = _Facts(), set[int](), [(error, 0)]
-    while layers:
+    while layers and len(seen) < MAX_LAYERS:
         layer, depth = layers.pop(0)
         if isinstance(layer, _SCALARS) or id(layer) in seen or depth > MAX_ERROR_DEPTH:
             continue
@@ -93,6 +93,11 @@ def _gather(error: object) -> _Facts:
         _note(layer, facts)
         inner = layer if isinstance(layer, Sequence) else [_read(layer, k) for k in _KEYS["nested"]]
         layers += [(one, depth + 1) for one in inner]
+    # Between beginning and end it may quote a whole prompt.
+    facts.texts = [
+        f"{one[:MAX_DETAILS]}\n{one[MAX_DETAILS:][-MAX_DETAILS:]}" for one in facts.texts
+    ]
+    facts.codes = [one[:MAX_DETAILS] for one in facts.codes]
     return facts
 
 

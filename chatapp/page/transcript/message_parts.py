@@ -351,7 +351,7 @@ def _card(
 
 def input_text(call: condense.ToolUseBlock) -> str:
     """Return a call's arguments as people read them."""
-    return json.dumps(call.input, indent=2, ensure_ascii=False)
+    return condense.with_unseen(json.dumps(call.input, indent=2, ensure_ascii=False))
 
 
 def result_text(result: condense.ToolResultBlock) -> str:

@@ -77,10 +77,8 @@ class Bearer(HttpBearer):
         found = credentials.holder_of_api_token(token=token.strip())
         if found is None:
             # No number of guesses finds a token, so a valid one is let in even after wrong ones.
-            limit = GuessLimit(request, realm="api")
-            if limit.is_reached:
+            if not GuessLimit(request, realm="api").take():
                 raise HttpError(429, _("Too many tokens were wrong. Try again in 15 minutes."))
-            limit.count()
             return None
         cast("ApiRequest", request).token = found.pk
         logs.note(user=found.owner.pk)

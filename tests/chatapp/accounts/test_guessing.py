@@ -202,6 +202,30 @@ def test_a_wrong_password_is_looked_at_once(alice: User, bob: User, settings: Se
     assert told[0][2] == 1
 
 
+class BusyHasher(CountedHasher):
+    """A hasher that is still at work while the next guesses come."""
+
+    def encode(self, password: str, salt: str) -> str:
+        """Return the hash, after all guesses that come meanwhile."""
+        if CountedHasher.computed < 2 * AT_ONE_ACCOUNT:
+            CountedHasher.computed += 1
+            request = RequestFactory().post("/", REMOTE_ADDR=GUESSER)
+            authenticate(request, username="alice", password="wrong")
+        return MD5PasswordHasher.encode(self, password, salt)
+
+
+def test_guesses_at_the_same_time_do_not_pass_the_limit_together(
+    alice: User, settings: Settings
+) -> None:
+    """A guess is counted before it is looked at; the right password is none."""
+    settings.PASSWORD_HASHERS = [f"{__name__}.{BusyHasher.__qualname__}"]
+    CountedHasher.computed = 0
+    assert sign_in("wrong", REMOTE_ADDR=GUESSER) == 200
+    assert CountedHasher.computed == AT_ONE_ACCOUNT
+    for _ in range(MANY + 1):
+        assert sign_in("correct horse", REMOTE_ADDR="192.0.2.7") == 302
+
+
 def test_trying_one_password_on_many_names_is_limited(alice: User) -> None:
     """By the address that they come from."""
     for number in range(MANY):

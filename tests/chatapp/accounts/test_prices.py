@@ -105,6 +105,23 @@ def test_prices_are_theirs_who_pay(paid: Profile, bob: User) -> None:
     assert own.cost_of(USED) is None
 
 
+def test_another_model_at_a_vendor_that_an_operator_pays_is_not_free(
+    paid: Profile, bob: User
+) -> None:
+    """Unless the operator says that its own is, as at a server of theirs."""
+    operators = Profile.objects.get(pk=paid.pk)
+    accounts.preferences_of(bob)
+    operators.owner.is_superuser = True
+    operators.owner.save()
+    columns = {"provider": "openai", "model": "llama", "base_url": "https://vendor.example/v1"}
+    for price, cost in ((3, True), (0, False)):
+        Profile.objects.filter(pk=operators.pk).update(**columns, **FREE | {"price_output": price})
+        operators.refresh_from_db()
+        accounts.share(operators)
+        copy = bob.profiles.get(origin=operators)
+        assert bool(copy.for_model("llama-large").cost_of(USED)) == cost
+
+
 def test_a_member_tries_no_model_on_the_servers_key(
     paid: Profile, browser: Client, anthropic_standin: Standin
 ) -> None:

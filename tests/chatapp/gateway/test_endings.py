@@ -242,6 +242,7 @@ def error_of(answer: Answer) -> str:
     return str(json.loads(answer.body)["error"]["type"])
 
 
+OFTEN_PACKED = gzip.compress(gzip.compress(gzip.compress(gzip.compress(ASKED))))
 REFUSED = {
     "a wrong token": ("/v1/messages", ASKED, {"x_api_key": "no"}, 401, "authentication_error"),
     "none": ("/v1/chat/completions", ASKED, {"x_api_key": ""}, 401, "authentication_error"),
@@ -259,6 +260,10 @@ REFUSED = {
     ),
     "an encoding": (
         *("/v1/messages", ASKED, {"content_encoding": "lzma"}, 415),
+        "invalid_request_error",
+    ),
+    "many encodings": (
+        *("/v1/messages", OFTEN_PACKED, {"content_encoding": "gzip, gzip, gzip, gzip"}, 415),
         "invalid_request_error",
     ),
     "damage": ("/v1/messages", b"x", {"content_encoding": "gzip"}, 400, "invalid_request_error"),

@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from chatapp.conversations.context import sizes
 from chatapp.gateway import recording
-from chatapp.models import Conversation, Message, ModelCall
+from chatapp.models import Conversation, Message, ModelCall, accounts
 from tests.chatapp.claude import answered_by
 from tests.chatapp.gateway.programs import body_of, claude, gpt, talks, token_of, visit
 from tests.standin.behaviours import ToolCall
@@ -252,6 +252,37 @@ async def test_a_model_without_a_profile_has_the_price_of_its_own_list_or_an_unk
         return token_of(alice, own)
 
     upstream.script.extend(of_messages(MILLION))
+    client = claude(await sync_to_async(make)())
+    asked: Any = {"max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+    await client.messages.create(model=model, **asked)
+    await recording.settle()
+    assert (await ModelCall.objects.aget()).cost == cost
+
+
+@pytest.mark.parametrize(
+    ("address", "model", "told", "cost"),
+    [
+        ("", "claude-opus-5-5", {}, 4), ("", "claude-of-tomorrow", {}, 10),
+        ("elsewhere", "claude-opus-5-5", {}, 4), ("elsewhere", "claude-of-tomorrow", {}, 10),
+        ("elsewhere", "claude-opus-5", {"service_tier": "priority"}, 3),
+    ],
+)  # fmt: skip
+async def test_no_member_makes_what_an_operators_key_pays_for_cheaper(
+    *, upstream: RawServer, alice: User, bob: User, settings: Settings,
+    address: str, model: str, told: dict[str, Any], cost: int,
+) -> None:  # fmt: skip
+    """Neither by a profile of their own at that address, nor by a name or terms nobody knows."""
+    settings.ANTHROPIC_BASE_URL = upstream.url
+    url = upstream.url if address else ""
+
+    def make() -> str:
+        User.objects.filter(pk=bob.pk).update(is_superuser=True)
+        accounts.preferences_of(alice)
+        accounts.share(answered_by(bob, "anthropic", "claude-opus-5", url, price_input=3))
+        answered_by(alice, "anthropic", model, url, price_input=0, price_cache_write=0)
+        return token_of(alice, alice.profiles.get(origin__owner=bob))
+
+    upstream.script.extend(of_messages(MILLION | told))
     client = claude(await sync_to_async(make)())
     asked: Any = {"max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
     await client.messages.create(model=model, **asked)

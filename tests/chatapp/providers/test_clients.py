@@ -1,13 +1,10 @@
 """Clients are kept from one call to the next, and nothing of them longer than that helps."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
-import httpx2
 import pytest
 
-from chatapp.providers.http import Clients, ClientTransport, clients, close_clients
-from chatapp.providers.request_bytes import MOST_BYTES
+from chatapp.providers.http import Clients, clients, close_clients
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.providers.requests import reply, request
 from tests.standin.behaviours import Gate, Reply, Rest
@@ -111,31 +108,6 @@ async def test_a_call_that_is_stopped_closes_its_client() -> None:
     assert line.closed.is_set()
     assert await use(kept) is not line
     await kept.close()
-
-
-class Endless(httpx2.AsyncClient):
-    """A client whose server sends too much."""
-
-    async def send(self, _request: httpx2.Request, **_options: object) -> httpx2.Response:
-        """Return the response."""
-
-        async def body() -> AsyncIterator[bytes]:
-            yield bytes(MOST_BYTES)
-            yield b"."
-
-        return httpx2.Response(500, content=body())
-
-
-async def test_no_list_and_no_error_is_read_without_an_end() -> None:
-    """A hostile server could fill the memory of this one."""
-    transport = ClientTransport(Endless())
-    request_ = httpx2.Request("GET", "http://x.example")
-    response = await transport.handle_async_request(request_)
-    assert isinstance(response.stream, httpx2.AsyncByteStream)
-    with pytest.raises(httpx2.ReadError, match="more than"):
-        async for _chunk in response.stream:
-            pass
-    await transport.aclose()
 
 
 def test_the_loop_closes_its_clients() -> None:

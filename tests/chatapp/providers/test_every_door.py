@@ -1,6 +1,7 @@
 """What holds of every vendor, through its real SDK, against the strict stand-in."""
 
 import asyncio
+import gzip
 import hashlib
 from dataclasses import replace
 
@@ -38,6 +39,7 @@ from tests.standin.behaviours import (
 from tests.standin.raw_server import Script, raw_server
 from tests.standin.server import Standin
 
+PACKED = "content-encoding: gzip"
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
 
 
@@ -232,3 +234,18 @@ async def test_a_line_that_breaks_behind_the_end_of_a_reply_costs_nothing(door: 
                 read.set()
         assert isinstance(event, events.ReplyCompleted)
         assert text_of(event.content) == "alpha"
+
+
+async def test_of_what_a_server_sends_too_much_no_more_is_read(door: Door) -> None:
+    """A few packed bytes could be of any size: a list, an event, and an error's words."""
+    large, kind = b" " * (17 << 20), "content-type: application/json"
+    late = b'{"error": %b {"message": "Too late."}}' % large
+    bodies = {"200 OK": b'{"data": %b []}' % large, "201 Created": b"data: {" + large}
+    async with raw_server() as server:
+        model = Model(door.model, 200_000, 1_000)
+        provider = door.make(model, api_key="k", base_url=server.url)
+        for status, body in (*bodies.items(), ("400 Bad Request", late)):
+            server.script.append(Script([gzip.compress(body, 1)], status, (kind, PACKED)))
+            with pytest.raises(ProviderError) as caught:
+                await (provider.list_models() if "OK" in status else reply(provider, request("Hi")))
+            assert "Too late." not in str(caught.value)

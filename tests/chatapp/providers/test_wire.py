@@ -106,3 +106,12 @@ def test_any_json_is_written_compactly_and_in_its_own_order() -> None:
         assert b": " not in written
         with pytest.raises(TypeError, match="object"):
             request_bytes.encode({"a": object()})
+
+
+async def test_no_stream_is_read_over_and_over() -> None:
+    """A value may be over with any bracket; one that never is ends it."""
+    lines = b"[{\n" + b" {} {}\n" * 3_000
+    with pytest.raises(ValueError, match="line 3"):
+        await read(lines)
+    (said,) = await read(b'{"a": [\n' + b" {},\n {}\n,\n" * 999 + b"1]}\n")
+    assert said == [{"a": [{}] * 1_998 + [1]}]

@@ -108,6 +108,26 @@ async def test_a_command_and_an_address_are_seen_as_they_are(
             await page.stop()
 
 
+async def test_nothing_in_what_is_asked_about_is_unseen(
+    conversation: Conversation, alice: User, standin: Standin, settings: Settings
+) -> None:
+    """Marks that turn a text around, hide it or send it back to its beginning are written out."""
+    settings.ALLOW_COMMANDS = True
+    conversation.tool_policies = {"read_file": "ask"}
+    await conversation.asave()
+    text = "ls \u202e#\u2066\u200b\r\U000e0041 \u0915\u094d\u200d\u0937"
+    for tool, name in (("run_command", "command"), ("read_file", "path")):
+        standin.then(Reply(tools=(ToolCall(tool, {name: text}),)))
+        async with open_page(conversation, alice) as page:
+            await page.say("Do it.")
+            await until_asked(page)
+            html = next(f["html"] for f in reversed(page.frames) if f["type"] == "article.upserted")
+            await page.stop()
+        shown = r"ls \u202e#\u2066\u200b\r\udb40\udc41 " + text[-4:]
+        assert shown in html
+        assert "\u202e" not in html
+
+
 async def test_a_refusal_tells_the_model_why_and_is_shown_as_one(
     conversation: Conversation, standin: Standin, folder: Path, browser: Client, page: Page
 ) -> None:

@@ -28,3 +28,13 @@ def make_form(text: str, field: str, value: str) -> bytes:
     filled = f"<< /FT /Tx /T ({field}) /V <{value.encode('utf-16').hex()}> >>"
     data = make_pdf(text).replace(b"/Catalog", b"/Catalog /AcroForm << /Fields [9 0 R] >>")
     return data.replace(b"trailer", f"9 0 obj\n{filled}\nendobj\ntrailer".encode())
+
+
+def make_endless() -> bytes:
+    """Return a small PDF whose only page is drawn over and over."""
+    drawn = b"BT /F1 12 Tf " + b"1 0 0 1 0 0 Tm (a b) Tj " * 2_000 + b"ET"
+    form = b"/Subtype /Form /BBox [0 0 9 9] /Resources << /Font << /F1 3 0 R >> >>"
+    stream = b"9 0 obj\n<< %b /Length %d >>\nstream\n%b\nendstream\nendobj\n"
+    data = make_pdf(f") Tj ET {'/X Do ' * 30} BT (x")
+    data = data.replace(b"/Resources <<", b"/Resources << /XObject << /X 9 0 R >>")
+    return data.replace(b"trailer", stream % (form, len(drawn), drawn) + b"trailer")

@@ -9,7 +9,8 @@ import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolOutcome
 from chatapp.tools import WorkspaceToolbox
-from chatapp.tools.documents import EDGE, MAX_IMAGE, MAX_PAGES, read_pdf
+from chatapp.tools.documents import EDGE, MAX_IMAGE, read_pdf
+from chatapp.tools.pdf_reader import MAX_PAGES
 from tests.chatapp.pictures import make_png
 from tests.chatapp.tools.pdf_files import make_pdf
 

@@ -210,6 +210,15 @@ def test_an_overflow_is_found_in_causes_and_gateways() -> None:
     assert is_context_overflow(error)
 
 
+def test_the_words_of_an_error_stand_at_its_beginning_or_end() -> None:
+    """All between may be a prompt, or any number of layers, and is not searched."""
+    prompt = "word " * 10_000
+    for said in (f"{TOO_LONG} {prompt}", f"{prompt} {TOO_LONG}"):
+        assert is_context_overflow({"message": said})
+    assert not is_context_overflow({"message": f"{prompt} {TOO_LONG} {prompt}"})
+    assert not is_context_overflow({"errors": [{} for _ in range(2_000)] + [{"message": TOO_LONG}]})
+
+
 def test_an_aws_error_is_read_and_its_throttling_is_not_an_overflow() -> None:
     """Both speak of too many tokens."""
 

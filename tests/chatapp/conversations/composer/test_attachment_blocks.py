@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+import resource
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -17,7 +18,7 @@ from chatapp.conversations.composer.attachments import block_for
 from chatapp.models.errors import Refused
 from chatapp.tools import documents
 from tests.chatapp.pictures import make_gif, make_jpeg, make_png, make_webp
-from tests.chatapp.tools.pdf_files import make_pdf
+from tests.chatapp.tools.pdf_files import make_endless, make_pdf
 
 
 def locked_pdf() -> bytes:
@@ -62,16 +63,23 @@ def test_text_is_text_in_whichever_encoding(data: bytes, text: str) -> None:
     assert block.text == f'<file name="a.txt">\n{text}\n</file>'
 
 
-def test_a_pdf_is_its_text_with_the_number_of_its_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Page by page, as the tool reads it; somebody may have made one that takes too long."""
-    data = make_pdf("First words", "Second words")
-    block = block_for("a.pdf", data)
+def test_a_pdf_is_its_text_with_the_number_of_its_pages() -> None:
+    """Page by page, as the tool reads it."""
+    block = block_for("a.pdf", make_pdf("First words", "Second words"))
     assert isinstance(block, condense.TextBlock)
     assert "[Page 1]\nFirst words\n[Page 2]\nSecond words" in block.text
     assert condense.beside_of(block)["pages"] == 2
-    monkeypatch.setattr(documents, "PARSE_SECONDS", -1)
+
+
+@pytest.mark.rare
+def test_a_pdf_is_worth_some_seconds_within_a_page_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody may have made one whose only page takes days; it takes them from nobody else."""
+    monkeypatch.setattr(documents, "PARSE_SECONDS", 1)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with pytest.raises(Refused, match="takes too long to read"):
-        block_for("a.pdf", data)
+        block_for("a.pdf", make_endless())
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert round(sum(after[:2]) - sum(before[:2])) == documents.PARSE_SECONDS
 
 
 @pytest.mark.parametrize(
