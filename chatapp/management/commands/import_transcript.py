@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from chatapp.conversations import pins
 from chatapp.management import find_user
 from chatapp.models import Conversation, Source, errors
+from chatapp.models.conversations import LONGEST_TITLE
 from chatapp.operations import processes
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
@@ -52,7 +53,7 @@ class Command(BaseCommand):
             raise CommandError(str(reason)) from reason
         if form is None:
             raise CommandError(str(UNKNOWN_FORMAT))
-        source = Source(form=form, name=file.name, digest=digest_of(file))
+        source = Source(form=form, name=file.name[:LONGEST_TITLE], digest=digest_of(file))
         pieces, owner = read_file(form, file), find_user(user)
         refusals = list[str]()
         with processes.working():
