@@ -205,7 +205,7 @@ class RequestLog:
     """Stores the requests of one run's calls; each costs only its new part."""
 
     conversation_id: uuid.UUID
-    written: RecordedRun = field(default_factory=RecordedRun)  # the next one builds on it
+    written: RecordedRun = field(default_factory=RecordedRun)  # committed; the next builds on it
     _stored: dict[int, tuple[str, object]] = field(default_factory=dict)
 
     def learn(self, rows: Iterable[Message]) -> None:

@@ -61,7 +61,7 @@ class FilePart:
     size: int | None  # bytes
     pages: int | None  # of a PDF
     mentioned: bool = False  # by the words: comes and goes with them
-    is_folder: bool = False
+    is_folder: bool = False  # the text is a folder's list of files
     kind: ClassVar[str] = "file"
 
 
