@@ -206,7 +206,8 @@ class Message(models.Model):
     unbound = models.BooleanField(null=True)  # thinking in it is not sent any more
     pinned = models.BooleanField(null=True)  # the model keeps it word for word
     claimed = models.BooleanField(null=True)  # its rules are a file's, and nobody has adopted them
-    forgotten = fields.JSONField(null=True)  # passages that the model does not read
+    # Passages that the model does not read: [] for a request to forget, and once that is rewound.
+    forgotten = fields.JSONField(null=True)
 
     objects = MessageQuerySet.as_manager()
 

@@ -88,8 +88,8 @@ class Profile(models.Model):
     """A model at a provider: its address, its limits in tokens, its prices in USD.
 
     One that ``is_shared`` by an operator is the ``origin`` of a copy of each user's, who can change
-    nothing in it but its threshold. ``learnt`` has the parts that its server ``refused``, and
-    ``until`` when.
+    nothing in it but its threshold. ``learnt`` has the parts of requests that its server
+    ``refused``, and ``until`` when that is known.
     """
 
     pace: float | None = None  # its model's, in a turn, see ``calls.pace_of``
