@@ -65,16 +65,17 @@ class Hooks:
     """All hooks of a condenser, each kind called in order.
 
     ``should_condense`` is asked before the threshold decides, and answers in its place unless that
-    is None. ``before`` may change the plan or veto it, with None for "as it is". ``after`` returns
-    blocks for the model to read after the summary, or an Addition; they are left out if the context
-    would hardly shrink.
+    is None; not if automatic condensing is off, or a request is too long anyway. ``before`` may
+    change the plan, with None for "as it is", or return a Veto. ``after`` returns blocks for the
+    model to read after the summary, or an Addition to say something on record too; the blocks are
+    left out if the context would hardly shrink with them.
     """
 
     should_condense: tuple[ShouldCondense, ...] = ()
     before: tuple[Before, ...] = ()
     after: tuple[After, ...] = ()
-    validators: tuple[Validator, ...] = ()  # judge that
-    on_error: tuple[OnError, ...] = ()  # after a failed attempt; may veto the next
+    validators: tuple[Validator, ...] = ()  # judge the result that is then applied
+    on_error: tuple[OnError, ...] = ()  # after a failed attempt; may veto the next rung
     listeners: tuple[Listener, ...] = ()  # get each event, and must return at once
 
     def __add__(self, others: "Hooks") -> "Hooks":
