@@ -164,8 +164,10 @@ def rewind(conversation_id: uuid.UUID, first_hidden_seq: int, **columns: Any) ->
 
 
 def rewindable(conversation_id: uuid.UUID, first_hidden_seq: int) -> MessageQuerySet:
-    """Return the messages that a rewind would hide: ``first_hidden_seq`` and all since."""
-    # Rules and passages that were pinned since are no part of the talk, and stay.
+    """Return the messages that a rewind would hide: ``first_hidden_seq`` and all since.
+
+    Rules and passages that were pinned since are no part of the talk, and stay.
+    """
     later = Message.objects.filter(conversation=conversation_id, rewind_parent=None)
     pinned = later.filter(seq__gt=first_hidden_seq, pinned=True)
     stay = [row.pk for row in pinned if stands_alone(message_store.to_engine(row))]
@@ -209,17 +211,21 @@ def undo_rewind(record: Rewind) -> None:
 
 
 def not_taken_back(conversation_id: uuid.UUID) -> MessageQuerySet:
-    """Return the messages that are not rewound, and those that a client itself has replaced."""
-    # They can still be found, and what they forget stays forgotten.
+    """Return the messages that are not rewound, and those that a client itself has replaced.
+
+    They can still be found, and what they forget stays forgotten.
+    """
     replaced = Rewind.objects.filter(conversation=conversation_id, cause=Rewind.Cause.REPLACED)
     there = Q(rewind_parent=None) | Q(rewind_parent__in=replaced.values("pk"))
     return Message.objects.filter(there, conversation=conversation_id)
 
 
 def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None) -> None:
-    """Derive each message's forgotten passages from all requests that are not rewound."""
-    # The new request ``asking`` is included. Pins on forgotten passages are removed. A title that a
-    # request replaced is back once that is rewound, unless somebody gave another.
+    """Derive each message's forgotten passages from all requests that are not rewound.
+
+    The new request ``asking`` is included. Pins on forgotten passages are removed. A title that a
+    request replaced is back once that is rewound, unless somebody gave another.
+    """
     own = Message.objects.filter(conversation=conversation_id)
     tagged = Q(forgotten__isnull=False) | Q(pk=asking and asking.pk)
     wanted, steps = defaultdict[int, list[str]](list), list[tuple[str, str]]()

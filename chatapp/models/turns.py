@@ -49,8 +49,10 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return self.filter(finished_at=None)
 
     def asking(self) -> Self:
-        """Return turns that wait for a person, and have nothing to do before one answers."""
-        # A summary that applies by itself after a while is something, as is a request to stop.
+        """Return turns that wait for a person, and have nothing to do before one answers.
+
+        A summary that applies by itself after a while is something, as is a request to stop.
+        """
         asked = Q(questions__status=_PENDING)
         reviews = "condensations__reviews"
         proposed = Q(**{f"{reviews}__status": _PENDING, f"{reviews}__applies_at": None})
@@ -253,8 +255,10 @@ class Turn(fields.Speaking):
         return asks
 
     def hand_over(self) -> None:
-        """Release it to the next process that claims it; raise TurnEnded as ``hold`` does."""
-        # All that it was to store is stored. One that waits for a person waits on.
+        """Release it to the next process that claims it; raise TurnEnded as ``hold`` does.
+
+        All that it was to store is stored. One that waits for a person waits on.
+        """
         status = "CASE status WHEN 'waiting' THEN 'waiting' ELSE 'queued' END"
         change = f"owner = '', doing = '', status = {status}, offered_at = {clock()}"
         together(replace(self._changing(change), take=_unless_ended))

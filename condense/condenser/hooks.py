@@ -317,16 +317,20 @@ async def is_no_refusal(_: Situation, reduction: Reduction) -> Verdict:
 
 
 async def repeats_nothing(situation: Situation, reduction: Reduction) -> Verdict:
-    """Reject a summary that repeats one phrase, or only copies the messages it replaces."""
-    # An earlier summary may be copied: the next one is asked to keep its words.
+    """Reject a summary that repeats one phrase, or only copies the messages it replaces.
+
+    An earlier summary may be copied: the next one is asked to keep its words.
+    """
     hidden = [one for one in reduction.hidden_among(situation.effective) if not one.is_summary]
     issues = await asyncio.to_thread(_repetitions, reduction.summary, hidden)
     return Verdict(name=noop("repetition"), issues=tuple(issues), rejects=bool(issues))
 
 
 async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdict:
-    """Reject a summary shorter than the ledger that comes with it for free."""
-    # The words of people and replies in a ledger do not count: they are copied whole.
+    """Reject a summary shorter than the ledger that comes with it for free.
+
+    The words of people and replies in a ledger do not count: they are copied whole.
+    """
     texts = [block.text for block in reduction.message.blocks if isinstance(block, TextBlock)]
     ledgers = [ledger for ledger in map(parse_ledger, texts) if ledger]
     facts = sum(
