@@ -120,7 +120,7 @@ class Conversation(models.Model):
     measured_seq = models.PositiveIntegerField(null=True)  # newest message in that
     named_window = models.PositiveIntegerField(null=True)  # the model's in tokens, by its provider
     put_off = models.BooleanField(default=False)  # none begins by itself for one turn
-    audit_number = models.PositiveIntegerField(default=0)  # newest entry of its chain
+    audit_number = models.PositiveIntegerField(default=0)  # newest entry of its chain, as the next
     audit_hash = models.CharField(max_length=64, blank=True)
     audit_seq = models.PositiveIntegerField(default=0)  # newest message in its chain
     created_at = models.DateTimeField(default=timezone.now)

@@ -144,7 +144,7 @@ class MessageRow(RowPlace):
     editable: bool = False
     rewindable: bool = False
     pinned: bool = False  # kept word for word
-    pinned_tokens: int = 0
+    pinned_tokens: int = 0  # that this takes
     pinnable: bool = False  # it is visible
     continuable: bool = False  # the last one, if it is cut
     repeatable: bool = False
