@@ -85,9 +85,7 @@ class Conversation(models.Model):
     """One chat: its messages, the profile that answers, and the folder its tools may read."""
 
     preferences: "Preferences | None" = None  # of the owner, if stored, of one that was read whole
-    has_meanings: bool = True  # vectors of its messages are stored, where a page looked at it
-
-    # The next are set where it is locked for a turn.
+    # The next are set where it is locked for a turn, and one where a page looked at it.
     has_hidden: bool  # a summary or marker in force hides messages
     is_clients: bool  # another program writes it
     is_known: bool  # the turn is known already
@@ -96,6 +94,7 @@ class Conversation(models.Model):
     has_todo: bool = True  # there are to-do lists
     is_closing: bool  # its owner's account is closing
     others: int | None = None  # turns of its owner that run elsewhere
+    has_meanings: bool = True  # for a page: vectors of its messages are stored
     next_message: int | None  # its key, if that is known before
     moment: datetime | None  # by the database's clock, if that is shared
 

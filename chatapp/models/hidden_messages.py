@@ -211,10 +211,8 @@ def undo_rewind(record: Rewind) -> None:
 
 
 def not_taken_back(conversation_id: uuid.UUID) -> MessageQuerySet:
-    """Return the messages that are not rewound, and those that a client itself has replaced.
-
-    They can still be found, and what they forget stays forgotten.
-    """
+    """Return the messages that are not rewound, and those that a client itself has replaced."""
+    # They can still be found, and what they forget stays forgotten.
     replaced = Rewind.objects.filter(conversation=conversation_id, cause=Rewind.Cause.REPLACED)
     there = Q(rewind_parent=None) | Q(rewind_parent__in=replaced.values("pk"))
     return Message.objects.filter(there, conversation=conversation_id)

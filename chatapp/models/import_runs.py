@@ -43,10 +43,7 @@ class ImportRunQuerySet(models.QuerySet["ImportRun"]):
 
 
 class ImportRun(fields.Speaking):
-    """Files that are imported in their owner's name, or were a while ago.
-
-    They lie in ``folder`` until the import is over.
-    """
+    """Files that are imported in their owner's name, or were a while ago."""
 
     SAID = frozenset({"left_out", "refusal"})
 
@@ -79,7 +76,7 @@ class ImportRun(fields.Speaking):
 
     @property
     def folder(self) -> Path:
-        """The folder of its files."""
+        """The folder of its files, until the import is over."""
         return Path(settings.DATA_DIR) / "imports" / self.pk.hex
 
     @property

@@ -110,7 +110,7 @@ class ThoughtPart:
     """A thought."""
 
     text: str = ""  # "" if the provider keeps it
-    seconds: int | None = None  # None while it goes on
+    seconds: int | None = None  # None while it goes on, or if unknown
     since: float | None = None  # Unix seconds, while it goes on
     id: str = ""  # element of the page, while it goes on
     kind: ClassVar[str] = "thought"

@@ -173,7 +173,7 @@ class CondensationRow(RowPlace, AttemptWords):
 
     words: KindWords  # name its kind
     undoable: bool
-    fits: bool  # the originals would
+    fits: bool  # the originals do, once it is undone
     undoable_below: bool  # later ones stand on it, and are undone too
     redoable: bool
     redone_with: int  # number of those undone at the same time
