@@ -276,8 +276,8 @@ class Profile(models.Model):
         It is unknown at a server that needs a key and has no prices, unless it reported its
         charge, and for a call that was not billed by its prices.
         """
-        # What a member has the server pay for counts with its prices at least, whatever else the
-        # program ordered.
+        # A member's call that the server pays for counts with its prices at least, whatever else
+        # the program ordered.
         prices = self.prices
         has_prices = prices.are_set or usage.charged is not None
         is_free = not has_prices and not self.spec.asks_key(self.reached.base_url)
