@@ -191,17 +191,17 @@ Cleared = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """The tags that hide a message by its parents, and those of a summary or marker."""
+    """The tags of a message, whose parents hide it, and those of a summary or marker."""
 
     condense_id: str | None = None  # of a summary
     condense_parent: str | None = None
     truncation_id: str | None = None  # of a truncation's marker
     truncation_parent: str | None = None
     clear_id: str | None = None  # of a clearing's marker
-    cleared: Cleared = field(default_factory=dict)  # lines for results, by message and call
+    cleared: Cleared = field(default_factory=dict)  # lines for results, by ids of message and call
     rewind_parent: str | None = None
-    undone: bool = False  # this summary or marker was
-    hides: tuple[str, ...] = ()  # ids that it hid or cleared, for a redo
+    undone: bool = False  # this summary or marker was undone
+    hides: tuple[str, ...] = ()  # ids that this summary or marker hid or cleared, for a redo
     pinned: bool = False  # kept word for word, also while it is hidden
     unbound: bool = False  # its thinking is not sent: what came before it has changed
 

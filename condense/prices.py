@@ -16,14 +16,15 @@ HOUR = Decimal("0.6")
 class Usage:
     """Tokens of one model call, as the provider reported them."""
 
-    input: int = 0  # not read from or written to the prompt cache
+    input: int = 0  # not read from or written to the prompt cache, as in Anthropic's API
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
-    cache_hour: int = 0  # of those written, for an hour
+    cache_hour: int = 0  # of those written, the ones that stay for an hour
     charged: Decimal | None = None  # USD, if the provider has reported it
-    terms: Mapping[str, int] = field(default_factory=dict)  # counts of billed facts, as searches
-    beside: tuple["Usage", ...] = ()  # billed, but counted apart
+    # Counts of other facts that it bills by: the name of its tier, or searches.
+    terms: Mapping[str, int] = field(default_factory=dict)
+    beside: tuple["Usage", ...] = ()  # billed, but not counted among the others
 
     @property
     def counts(self) -> dict[str, int]:

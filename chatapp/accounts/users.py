@@ -146,8 +146,10 @@ def is_last_operator(user: User) -> bool:
 
 
 def step_down(user: User) -> None:
-    """Raise Refused if a user is the only operator; lock the operators for the transaction."""
-    # Their shared profiles are theirs alone from now on: no other operator could manage the key.
+    """Raise Refused if a user is the only operator; lock the operators for the transaction.
+
+    Their shared profiles are theirs alone from now on: no other operator could manage the key.
+    """
     if user.is_superuser:
         lock(User, *User.objects.filter(is_superuser=True).values_list("pk", flat=True))
     if is_last_operator(user):

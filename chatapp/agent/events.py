@@ -178,21 +178,21 @@ class MessageAppended:
 
 @dataclass(frozen=True, slots=True)
 class ContextChanged:
-    """The figures of the effective history; sizes in tokens."""
+    """The figures of the effective history and its ``condense.Budget``; sizes in tokens."""
 
     tokens: int  # of a request
     measured: bool
-    system: int  # estimated before calibration, as the next two
+    system: int  # estimate before calibration, as the next three
     tools: int
     messages: int
-    summaries: int  # some of the messages
+    summaries: int  # part of the messages
     window: int
     max_output: int | None
     threshold: float
     threshold_source: str
     buffer: float
-    hides: Mapping[str, int] | None = None  # messages that may be hidden, counted
-    said_nothing: bool = False  # the model has not said anything yet
+    hides: Mapping[str, int] | None = None  # counts of what a condensation may hide, if any
+    said_nothing: bool = False  # none may be, before the model has said anything
 
     @property
     def budget(self) -> condense.Budget:

@@ -227,7 +227,7 @@ class ProviderSummarizer:
     provider: Provider
     journal: Journal  # records its calls
     audience: Audience  # receives its waits
-    apart: bool = False  # has read nothing of the conversation yet
+    apart: bool = False  # another one, which has read nothing of the conversation yet
 
     @property
     def supports_images(self) -> bool:

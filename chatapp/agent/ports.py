@@ -121,9 +121,9 @@ class Toolbox(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A call, at ``place`` from 0 of message ``seq``: its id may come again in one reply."""
+    """A call that a person is asked about: at ``place`` (from 0) of message ``seq``."""
 
-    call: condense.ToolUseBlock
+    call: condense.ToolUseBlock  # servers may repeat its id in every reply, or twice in one
     seq: int
     place: int
 
@@ -158,7 +158,7 @@ class CallFacts:
     reply_id: str = ""
     cache_miss: str = ""  # why the prompt could not be read from the cache
     missed_tokens: int | None = None  # the size of the missed part
-    transformations: tuple[Mapping[str, Any], ...] = ()
+    transformations: tuple[Mapping[str, Any], ...] = ()  # its changes to the request
 
 
 NO_FACTS = CallFacts()
@@ -173,7 +173,7 @@ class ModelRequest:
     tools: tuple[ToolSpec, ...] = ()
     purpose: Purpose = Purpose.CHAT
     previous_reply: str = ""  # the provider's name for the reply before this one
-    compaction: str = ""  # instruction for a compaction of the provider's own
+    compaction: str = ""  # instruction; the reply is to be the provider's own compaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +264,9 @@ class CallRecord:
     is_whole: bool = True
     is_reported: bool = False  # all of the usage, also if it broke off
     is_given_up: bool = False  # cancelled
-    draft: PartialReply = field(default_factory=PartialReply)
+    draft: PartialReply = field(default_factory=PartialReply)  # of a call that broke off
     sent: Sequence[condense.Message] = ()  # the part of the conversation in the request
-    attempt_id: str = ""  # of the condensation
+    attempt_id: str = ""  # of the condensation attempt that made the call
     seconds_to_first: float | None = None
     facts: CallFacts = NO_FACTS
 

@@ -144,8 +144,10 @@ def refit(
 
 
 async def settled(conversation_id: uuid.UUID) -> bool:
-    """Wait until nobody writes the draft of a conversation; return True if it is written then."""
-    # One that nobody has begun to write, or whose writer is gone, is dropped.
+    """Wait until nobody writes the draft of a conversation; return True if it is written then.
+
+    One that nobody has begun to write, or whose writer is gone, is dropped.
+    """
     while draft := await reading(_find)(conversation_id):
         if draft.written_at:
             return True

@@ -21,10 +21,12 @@ HooksFor = Callable[[Path], condense.Hooks]
 
 
 def loaded_configuration(terms: TurnSettings) -> condense.Configuration:
-    """Return the configuration of a run, with all hooks and with loaded strategies."""
-    # Strategies that are named in the configuration get the user's options. If user and server want
-    # that, a summary carries the ledger of the messages it hides, and the files that were read; and
-    # an unusable summary is written again, or the ledger replaces it.
+    """Return the configuration of a run, with all hooks and with loaded strategies.
+
+    Strategies that are named in the configuration get the user's options. If user and server want
+    that, a summary carries the ledger of the messages it hides, and the files that were read; and
+    an unusable summary is written again, or the ledger replaces it.
+    """
     wanted, preferences = terms.configuration, terms.preferences
     options = {
         "messages": preferences.messages_kept,

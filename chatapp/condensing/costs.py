@@ -18,9 +18,11 @@ CACHED_FOR = timedelta(minutes=5)
 
 
 def predict(terms: TurnSettings, expected: condense.Usage, *, unchanged: bool) -> condense.Usage:
-    """Return the usage of calls that is to be billed, from the usage expected of them."""
-    # The part that the conversation's own calls have sent before is read from the cache, if it is
-    # ``unchanged`` since, and the last call is not long ago.
+    """Return the usage of calls that is to be billed, from the usage expected of them.
+
+    The part that the conversation's own calls have sent before is read from the cache, if it is
+    ``unchanged`` since, and the last call is not long ago.
+    """
     calls = ModelCall.objects.filter(
         conversation=terms.conversation.pk,
         model=terms.profile.model,
@@ -89,9 +91,11 @@ LEAST = 0.5
 
 
 def is_cheaper(terms: TurnSettings, history: Sequence[condense.Message]) -> bool:
-    """Return True if a summary now and a short prompt later cost less than the whole prompt."""
-    # Now the provider reads the prompt from its cache; later it reads all of it anew. The prices
-    # are the profile's: without charges nothing is saved, and with unknown ones it is False.
+    """Return True if a summary now and a short prompt later cost less than all of it later.
+
+    The prices are the profile's: False without charges, and if some price is unknown.
+    """
+    # Now the provider reads the prompt from its cache; later it reads all of it anew.
     if not terms.condenses_idle or terms.writer != terms.profile:
         return False
     scale = Scale.read(terms)

@@ -34,8 +34,8 @@ def find_broken(conversation_id: uuid.UUID, effective: Sequence[condense.Message
 def with_unpinned(
     conversation_id: uuid.UUID, effective: Sequence[condense.Message]
 ) -> tuple[condense.Message, ...]:
-    """Return the effective history with unpinned messages that a summary still carries."""
-    # It is empty without such messages: then the visible ones are enough to check pins.
+    """Return the effective history with unpinned messages of summaries; () if there are none."""
+    # Without such messages the visible ones are enough to check pins.
     carried = [int(one) for one in condense.carried_pin_ids(effective) if one.isdecimal()]
     rows = Message.objects.filter(conversation=conversation_id, pk__in=carried, pinned=None)
     unpinned = [message_store.to_engine(row) for row in rows] if carried else []

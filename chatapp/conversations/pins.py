@@ -32,9 +32,8 @@ LONGEST_RULE = 20_000  # characters
 
 
 def find_passage(texts: Iterable[str], selected: str) -> str:
-    """Return the selected passage of a text, "" if it is not found."""
-    # The page shows Markdown without its marks, so only letters and digits have to be the same; the
-    # result is the text as it was written.
+    """Return the selected passage as the text has it, "" if it is not found."""
+    # The page shows Markdown without its marks, so only letters and digits have to be the same.
     selected = selected.strip()
     wanted = "".join(filter(str.isalnum, selected))
     for text in texts:

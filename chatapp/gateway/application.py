@@ -56,7 +56,7 @@ class IncomingRequest:
     scope: Mapping[str, Any]
     path: str
     token: str
-    is_apart: bool  # in the address or a header of its own: the client's credential is passed on
+    is_apart: bool  # token in the address or a header of its own: a credential is passed on
     headers: Mapping[str, str]
     dialect: Dialect
 

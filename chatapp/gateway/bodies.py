@@ -93,11 +93,14 @@ def stream_decoder(encoding: str) -> Callable[[bytes], bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A request's JSON object, and the bytes it came in: ``head + b",".join(parts) + tail``."""
+    """A request's JSON object, and the bytes it came in: ``head + b",".join(parts) + tail``.
+
+    Each part is an item of the client's history. Without any the head has all of the bytes.
+    """
 
     value: Mapping[str, Any]
     head: bytes
-    parts: Sequence[bytes] = (b"",)  # items of the client's history
+    parts: Sequence[bytes] = (b"",)
     tail: bytes = b""
 
 

@@ -40,17 +40,18 @@ class Dialect:
     name: str
     provider: str
     history: str  # field with the history of a request
-    paths: frozenset[str]  # recorded
+    paths: frozenset[str]  # requests to these are recorded
     read: Callable[[Json], RequestFacts]
-    transcript: Callable[[], Transcript]  # takes items of a history
+    transcript: Callable[[], Transcript]  # takes items of a history one by one
     reply: Callable[[], StreamedReply]  # takes the events of an answer
     refuse: Callable[[int, str], Json]  # writes an error of our own
-    version: str = ""  # possible end of an address; paths begin with it
-    beside: frozenset[str] = field(default_factory=frozenset)  # only passed on
-    counting: frozenset[str] = field(default_factory=frozenset)  # these count tokens
+    version: str = ""  # possible end of a profile's address; paths begin with it
+    beside: frozenset[str] = field(default_factory=frozenset)  # paths only passed on
+    counting: frozenset[str] = field(default_factory=frozenset)  # those that count tokens
     text: str = "text"  # type of a part that is text
     merged: bool = True  # one more text becomes part of a string
-    bound: frozenset[str] = field(default_factory=frozenset)  # types of thinking for one prefix
+    # Types of thinking that are bound to all that was sent before.
+    bound: frozenset[str] = field(default_factory=frozenset)
 
     def refusal(self, status: int, said: str) -> bytes:
         """Return an error as clients of this API read it."""

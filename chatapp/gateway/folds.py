@@ -71,8 +71,10 @@ def _budget(terms: TurnSettings) -> condense.Budget:
 
 
 def fold_if_due(request: GatewayRequest, conversation: Conversation, tokens: int) -> None:
-    """Have a conversation of this size folded, if its client's token wants that and it is due."""
-    # It is not while one is made, or while a person has undone one.
+    """Have a conversation of this size folded, if its client's token wants that and it is due.
+
+    It is not due while one is made, or while a person has undone one.
+    """
     pk, status = conversation.pk, Condensation.Status
     if request.told.is_part or request.token.mode != ApiToken.Mode.CONDENSE:
         return

@@ -135,8 +135,10 @@ def stop_sharing(profile: Profile) -> None:
 
 
 def _unoffered(preferences: Preferences) -> list[ProviderSpec]:
-    """Return the providers that could answer this user now and never could before."""
-    # Those that need no key come first, so that one with the server's key becomes the default.
+    """Return the providers that could answer this user now and never could before.
+
+    Those that need no key come first, so that one with the server's key becomes the default.
+    """
     ready = [
         spec
         for spec in provider_specs().values()

@@ -177,14 +177,14 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
 
 
 class Recorded(models.Model):
-    """A row with audit entries."""
+    """A row with audit entries; outside the statuses ``OPEN`` it changes only in ``CHANGING``."""
 
     KIND: ClassVar[AuditEntry.Kind]
     AUDITED_IN: ClassVar[str] = "conversation_id"  # filter path to the conversation's key
     FACTS: ClassVar[tuple[str, ...]]  # columns in plain text
     CONTENTS: ClassVar[tuple[str, ...]] = ()  # columns as a digest
-    OPEN: ClassVar[tuple[str, ...]] = ("pending",)
-    CHANGING: ClassVar[tuple[str, ...]] = ()  # may change; digests of their own
+    OPEN: ClassVar[tuple[str, ...]] = ("pending",)  # statuses
+    CHANGING: ClassVar[tuple[str, ...]] = ()  # may change; each content with its own digest
     SAID: ClassVar[frozenset[str]] = frozenset()
 
     class Meta:

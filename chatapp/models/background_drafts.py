@@ -17,10 +17,10 @@ class BackgroundDraft(fields.Speaking):
     )
     condensation = models.OneToOneField(
         Condensation, models.CASCADE, null=True, related_name="background_draft"
-    )
+    )  # its record, None before it is begun
     owner = models.CharField(max_length=120)  # the process that writes it
     basis = fields.JSONField(default=dict)  # digests of its inputs
-    seen = models.CharField(max_length=64, blank=True)  # digest of ``count`` first messages then
-    count = models.PositiveIntegerField(default=0)
+    seen = models.CharField(max_length=64, blank=True)  # digest of messages at the beginning
+    count = models.PositiveIntegerField(default=0)  # first effective messages in that digest
     proposal = fields.JSONField(default=dict)  # all that another process needs to apply it
     written_at = models.DateTimeField(null=True)

@@ -95,7 +95,7 @@ class ModelCall(fields.Speaking):
 
     A row is made before the call, with the estimated cost of its prompt, so that budgets count it.
     Until the answer is complete, its ``pieces`` have the text so far; the transaction that stores
-    the message deletes them.
+    the message deletes them. Later estimates learn from ``tokens_estimated`` and measured usage.
     """
 
     class Status(models.TextChoices):
@@ -125,7 +125,8 @@ class ModelCall(fields.Speaking):
     owner = models.CharField(max_length=120, null=True)  # noqa: DJ001 - so that no row is written anew
     purpose = models.CharField(max_length=10, choices=Purpose)
     status = models.CharField(max_length=12, choices=Status, default=Status.RUNNING)
-    draft = models.TextField(blank=True)  # JSON of one that broke off with more than its message
+    # JSON of a call that broke off: thinking and incomplete calls, which no message holds.
+    draft = models.TextField(blank=True)
     profile_name = models.CharField(max_length=80)
     provider = models.CharField(max_length=20, blank=True)
     model = models.CharField(max_length=100)
@@ -133,7 +134,8 @@ class ModelCall(fields.Speaking):
     tokens_output = models.PositiveIntegerField(default=0)
     tokens_cache_read = models.PositiveIntegerField(default=0)
     tokens_cache_write = models.PositiveIntegerField(default=0)
-    usage_measured = models.BooleanField(default=True)  # else output and cost are estimated
+    # Otherwise output and cost are estimates, and the prompt unless ``prompt_measured``.
+    usage_measured = models.BooleanField(default=True)
     tokens_estimated = models.PositiveIntegerField(null=True)  # of the prompt, before calibration
     tokens_media = models.PositiveIntegerField(default=0)  # images and PDFs among these
     cost = fields.usd()
@@ -141,9 +143,9 @@ class ModelCall(fields.Speaking):
     seconds_to_first = models.FloatField(null=True)  # before the model wrote anything
     request_id = fields.CharField(max_length=100, blank=True)  # the provider's name for it
     reply_id = fields.CharField(max_length=100, blank=True)  # the provider's name for its reply
-    cache_miss = fields.CharField(max_length=100, blank=True)  # reason of the provider
-    tokens_missed = models.PositiveIntegerField(null=True)  # of the prompt, in its cache
-    transformations = fields.JSONField(default=list)  # by the provider, of the request
+    cache_miss = fields.CharField(max_length=100, blank=True)  # the provider's reason
+    tokens_missed = models.PositiveIntegerField(null=True)  # of the prompt, not read from the cache
+    transformations = fields.JSONField(default=list)  # the provider's changes to the request
     error = fields.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -269,12 +271,13 @@ class Fragment(models.Model):
 
 
 class Manifest(models.Model):
-    """The recipe for one call's request, as the difference to the call before."""
+    """The recipe for one call's request, as the difference to the ``parent`` call before."""
 
     call = models.OneToOneField(ModelCall, models.CASCADE, primary_key=True)
     parent = models.PositiveBigIntegerField(null=True)
     kept = models.PositiveIntegerField()  # first messages of the parent, which are sent again
     data = models.BinaryField()  # the rest, as ``chatapp.storage.request_log`` writes it
+    # The bytes before the messages.
     head = models.ForeignKey(Fragment, models.DO_NOTHING, related_name="+", db_index=False)
     digest = models.BinaryField(max_length=32)  # SHA-256 of the whole body
 

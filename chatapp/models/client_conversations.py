@@ -36,7 +36,7 @@ class ClientConversationQuerySet(models.QuerySet["ClientConversation"]):
 
 
 class ClientConversation(models.Model):
-    """A conversation that a ``program`` writes through the gateway, or one of its ``parent``'s."""
+    """A conversation that a ``program`` writes through the gateway, in an API's ``dialect``."""
 
     conversation = models.OneToOneField(
         Conversation, models.CASCADE, primary_key=True, related_name="client"
@@ -44,6 +44,7 @@ class ClientConversation(models.Model):
     program = fields.CharField(max_length=100, blank=True)
     dialect = models.CharField(max_length=20)
     session = fields.CharField(max_length=200, blank=True)  # the client's name for it, or ""
+    # The conversation of which this one holds side requests, for titles or of sub-agents.
     parent = models.ForeignKey(
         Conversation, models.CASCADE, null=True, related_name="side_requests"
     )

@@ -160,7 +160,7 @@ class Condensation(fields.Speaking, Recorded, Hiding):
     if it was another one. A try is ``made_for`` the attempt that took its place in the end: one
     attempt is that row with its ``tries``. Its ``total_cost`` and ``work_seconds`` are theirs too,
     and a person's time for a review, the ``review_seconds``, is apart. The ``predicted`` usage of
-    its calls was stored before the first of them.
+    its calls, in tokens and USD, was stored before the first of them.
     """
 
     KIND = AuditEntry.Kind.CONDENSATION
@@ -189,11 +189,11 @@ class Condensation(fields.Speaking, Recorded, Hiding):
         RUNNING = "running", _("running")
         SUCCEEDED = "succeeded", _("succeeded")
         FAILED = "failed", _("failed")
-        DECLINED = "declined", _("nothing to do")
+        DECLINED = "declined", _("nothing to do")  # nothing went wrong
         CANCELLED = "cancelled", _("cancelled")
         UNDONE = "undone", _("undone")
         DRAFTED = "drafted", _("drafted")
-        UNUSED = "unused", _("draft not used")
+        UNUSED = "unused", _("draft not used")  # something made it useless first
 
     class Outcome(models.TextChoices):
         """The outcome of an attempt for people: kind and status in one."""
@@ -220,7 +220,7 @@ class Condensation(fields.Speaking, Recorded, Hiding):
         AUTO = "auto", _("automatic")
         FORCED = "forced", _("forced")
         MANUAL = "manual", _("by you")
-        AHEAD = "ahead", _("drafted ahead")
+        AHEAD = "ahead", _("drafted ahead")  # in the background, of no turn before it is used
         IDLE = "idle", _("while idle")
 
     class Kind(models.TextChoices):
@@ -228,7 +228,7 @@ class Condensation(fields.Speaking, Recorded, Hiding):
 
         CONDENSED = "condensed", _("condensed")
         TRUNCATED = "truncated", _("truncated")
-        CLEARED = "cleared", _("cleared")
+        CLEARED = "cleared", _("cleared")  # hides results only
 
     class Rating(models.IntegerChoices):
         """A person's verdict on a summary."""
@@ -271,7 +271,7 @@ class Condensation(fields.Speaking, Recorded, Hiding):
     writer_model = models.CharField(max_length=100, blank=True)
     prompt = fields.TextField(blank=True)
     focus = fields.TextField(blank=True)
-    scope = fields.JSONField(null=True)  # of a part, as the page sends it
+    scope = fields.JSONField(null=True)  # of a part, as the page sends it to try again
     tokens_before = models.PositiveIntegerField()
     tokens_before_measured = models.BooleanField()
     tokens_after = models.PositiveIntegerField(null=True)
@@ -291,7 +291,7 @@ class Condensation(fields.Speaking, Recorded, Hiding):
     analysis = fields.TextField(blank=True)
     notes = fields.JSONField(default=list)
     receipt = fields.ReceiptField()
-    folded = fields.JSONField(default=dict)  # read by ``read_folded``
+    folded = fields.JSONField(default=dict)  # from ``Folded.to_json``, read by ``read_folded``
     error = fields.TextField(blank=True)
     details = fields.TextField(blank=True)
     fell_back_to = models.CharField(max_length=200, blank=True)
@@ -301,6 +301,7 @@ class Condensation(fields.Speaking, Recorded, Hiding):
     undone_at = models.DateTimeField(null=True)
     redone_at = models.DateTimeField(null=True)
     rating = models.SmallIntegerField(choices=Rating, null=True)
+    # The reason, which later summary requests pass on.
     rating_words = fields.TextField(blank=True, default="", db_default="")
     rated_at = models.DateTimeField(null=True)
 

@@ -84,17 +84,18 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
 class Conversation(models.Model):
     """One chat: its messages, the profile that answers, and the folder its tools may read."""
 
-    preferences: "Preferences | None" = None  # of the owner, if read whole
-    has_hidden: bool  # flags of one locked for a turn: a summary or marker in force hides something
+    preferences: "Preferences | None" = None  # of the owner, if stored, of one that was read whole
+    # The next are set where it is locked for a turn, and one where a page looked at it.
+    has_hidden: bool  # a summary or marker in force hides messages
     is_clients: bool  # another program writes it
-    is_known: bool  # the turn is
+    is_known: bool  # the turn is known already
     runs: str | None  # origin of the turn that runs
-    has_queued: bool  # this message is, or another one is about to be sent
+    has_queued: bool  # this message is queued, or another one is about to be sent
     has_todo: bool = True  # there are to-do lists
-    is_closing: bool  # its owner's account is
+    is_closing: bool  # its owner's account is closing
     others: int | None = None  # turns of its owner that run elsewhere
-    has_meanings: bool = True  # vectors of its messages are stored
-    next_message: int | None  # key, if known before
+    has_meanings: bool = True  # for a page: vectors of its messages are stored
+    next_message: int | None  # its key, if that is known before
     moment: datetime | None  # by the database's clock, if that is shared
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -108,16 +109,17 @@ class Conversation(models.Model):
     archived_at = models.DateTimeField(null=True)
     workspace = models.CharField(max_length=400, blank=True)  # "" for its own
     last_seq = models.PositiveIntegerField(default=0)
-    revision = models.PositiveIntegerField(default=0)  # counts changes that pages have to fetch
+    revision = models.PositiveIntegerField(default=0)  # counts changes that pages must fetch again
     tool_policies = models.JSONField(default=dict)  # by name, else the profile's
     system_prompt = fields.TextField(_("system prompt"), blank=True)  # "" for the profile's
     budget = fields.spending_limit(_("budget"))  # USD for all its calls
     auto_recall = models.BooleanField(_("recall automatically"), null=True)  # None as its owner's
-    measured_tokens = models.PositiveIntegerField(null=True)  # context's size, as reported
+    # Both are None while no report of the provider fits the effective history.
+    measured_tokens = models.PositiveIntegerField(null=True)  # context's size, as last reported
     measured_seq = models.PositiveIntegerField(null=True)  # newest message in that
-    named_window = models.PositiveIntegerField(null=True)  # the model's, by its provider
-    put_off = models.BooleanField(default=False)  # no condensation by itself in one turn
-    audit_number = models.PositiveIntegerField(default=0)  # newest entry of its chain
+    named_window = models.PositiveIntegerField(null=True)  # the model's in tokens, by its provider
+    put_off = models.BooleanField(default=False)  # none begins by itself for one turn
+    audit_number = models.PositiveIntegerField(default=0)  # newest entry of its chain, as the next
     audit_hash = models.CharField(max_length=64, blank=True)
     audit_seq = models.PositiveIntegerField(default=0)  # newest message in its chain
     created_at = models.DateTimeField(default=timezone.now)

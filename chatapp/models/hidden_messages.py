@@ -164,8 +164,10 @@ def rewind(conversation_id: uuid.UUID, first_hidden_seq: int, **columns: Any) ->
 
 
 def rewindable(conversation_id: uuid.UUID, first_hidden_seq: int) -> MessageQuerySet:
-    """Return the messages that a rewind would hide: ``first_hidden_seq`` and all since."""
-    # Rules and passages that were pinned since are no part of the talk, and stay.
+    """Return the messages that a rewind would hide: ``first_hidden_seq`` and all since.
+
+    Rules and passages that were pinned since are no part of the talk, and stay.
+    """
     later = Message.objects.filter(conversation=conversation_id, rewind_parent=None)
     pinned = later.filter(seq__gt=first_hidden_seq, pinned=True)
     stay = [row.pk for row in pinned if stands_alone(message_store.to_engine(row))]
@@ -217,9 +219,11 @@ def not_taken_back(conversation_id: uuid.UUID) -> MessageQuerySet:
 
 
 def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None) -> None:
-    """Derive each message's forgotten passages from all requests that are not rewound."""
-    # The new request ``asking`` is included. Pins on forgotten passages are removed. A title that a
-    # request replaced is back once that is rewound, unless somebody gave another.
+    """Derive each message's forgotten passages from all requests that are not rewound.
+
+    The new request ``asking`` is included. Pins on forgotten passages are removed. A title that a
+    request replaced is back once that is rewound, unless somebody gave another.
+    """
     own = Message.objects.filter(conversation=conversation_id)
     tagged = Q(forgotten__isnull=False) | Q(pk=asking and asking.pk)
     wanted, steps = defaultdict[int, list[str]](list), list[tuple[str, str]]()

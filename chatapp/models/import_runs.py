@@ -52,13 +52,13 @@ class ImportRun(fields.Speaking):
     form = models.CharField(max_length=40, blank=True)
     name = fields.CharField(max_length=200, blank=True)  # of the first file
     digest = models.CharField(max_length=64, blank=True)  # SHA-256 of all files
-    language = models.CharField(max_length=20, blank=True)  # its owner's, of sentences
+    language = models.CharField(max_length=20, blank=True)  # of its owner, for sentences
     messages = models.PositiveIntegerField(default=0)  # read so far
-    left_out = fields.JSONField(default=list)  # problems of conversations that can't be
-    unused = models.PositiveIntegerField(default=0)  # number of these
+    left_out = fields.JSONField(default=list)  # problems of the first unused ones
+    unused = models.PositiveIntegerField(default=0)  # number of conversations that can't be used
     refusal = fields.TextField(blank=True)  # reason of an early end, or of no result
     worker = models.CharField(max_length=120, blank=True)  # process, "" while any may take it
-    attempt = models.PositiveIntegerField(default=0)  # of that process
+    attempt = models.PositiveIntegerField(default=0)  # goes up with each process that takes it
     heartbeat_at = models.DateTimeField()  # last sign of life
     finished_at = models.DateTimeField(null=True)
 
@@ -76,7 +76,7 @@ class ImportRun(fields.Speaking):
 
     @property
     def folder(self) -> Path:
-        """The folder of its files."""
+        """The folder of its files, until the import is over."""
         return Path(settings.DATA_DIR) / "imports" / self.pk.hex
 
     @property

@@ -151,8 +151,10 @@ def read_conversation(pk: uuid.UUID) -> Conversation:
 
 
 def lock_for_turn(pk: uuid.UUID, nonce: uuid.UUID) -> Conversation:
-    """Lock a conversation until the commit, and return it for the turn with this nonce."""
-    # Until then no turn of its owner begins or ends, unless the owner is an operator.
+    """Lock a conversation until the commit, and return it for the turn with this nonce.
+
+    Until then no turn of its owner begins or ends, unless the owner is an operator.
+    """
     member = "id = (SELECT owner_id FROM chatapp_conversation WHERE id = %s) AND NOT is_superuser"
     # Locked first, so that the rows are read as the last transaction left them.
     locks = (*row_locks(Conversation, pk), *row_locks(User, pk, where=member))

@@ -120,9 +120,11 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return self.exclude(pin__isnull=False, role=Message.Role.USER, turn=None)
 
     def count_seen(self) -> dict[str, int]:
-        """Count these messages as people see them, in the columns of ``Hiding``."""
-        # A message that only holds results is none of its own: its results are on the cards of the
-        # calls. Summaries and markers are condensations.
+        """Count these messages as people see them, in the columns of ``Hiding``.
+
+        A message that only holds results is none of its own: its results are on the cards of the
+        calls. Summaries and markers are condensations.
+        """
         return self.aggregate(
             messages_hidden=models.Count("pk", filter=~_MADE_BY_ENGINE & Q(holds_results=False)),
             results_hidden=Coalesce(models.Sum("results", filter=~_MADE_BY_ENGINE), 0),
@@ -206,7 +208,8 @@ class Message(models.Model):
     unbound = models.BooleanField(null=True)  # thinking in it is not sent any more
     pinned = models.BooleanField(null=True)  # the model keeps it word for word
     claimed = models.BooleanField(null=True)  # its rules are a file's, and nobody has adopted them
-    forgotten = fields.JSONField(null=True)  # passages that the model does not read
+    # Passages that the model does not read: [] for a request to forget, and once that is rewound.
+    forgotten = fields.JSONField(null=True)
 
     objects = MessageQuerySet.as_manager()
 

@@ -43,7 +43,11 @@ class Fork(Recorded):
 
 
 class Source(fields.Speaking):
-    """The file that a conversation was made from."""
+    """The file that a conversation was made from.
+
+    ``importer`` is the process that stores it (see ``turns.this_process``), "" after that; until
+    then the conversation counts as deleted.
+    """
 
     SAID = frozenset({"problems"})
 
@@ -57,7 +61,7 @@ class Source(fields.Speaking):
     problems = fields.JSONField(default=list)  # sentences about unusable parts
     unused = models.PositiveIntegerField(default=0)  # number of unusable parts
     messages = models.PositiveIntegerField(null=True)  # in it, if they were counted
-    importer = models.CharField(max_length=120, blank=True)  # stores it; until then it is deleted
+    importer = models.CharField(max_length=120, blank=True)
     run = models.ForeignKey(ImportRun, models.SET_NULL, null=True, related_name="sources")
     place = models.PositiveIntegerField(null=True)  # among those of its run
     imported_at = models.DateTimeField(default=timezone.now)

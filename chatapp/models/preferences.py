@@ -37,7 +37,9 @@ class Preferences(models.Model):
     """One user's settings for condensing and for the agent; a setting is one field.
 
     The settings page shows a field's name and help text, and the API takes its type. For those in
-    ``offered_providers`` a first profile was made: one that was removed is not made again.
+    ``offered_providers`` a first profile was made: one that was removed is not made again. The
+    ``strategy`` is a name or dotted path for ``condense.load_strategy``; "keep_recent" leaves
+    ``messages_kept``, ``tokens_kept`` and ``keep_first`` verbatim.
     """
 
     class Drafting(models.TextChoices):

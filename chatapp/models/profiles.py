@@ -88,8 +88,8 @@ class Profile(models.Model):
     """A model at a provider: its address, its limits in tokens, its prices in USD.
 
     One that ``is_shared`` by an operator is the ``origin`` of a copy of each user's, who can change
-    nothing in it but its threshold. ``learnt`` has the parts that its server ``refused``, and
-    ``until`` when.
+    nothing in it but its threshold. ``learnt`` has the parts of requests that its server
+    ``refused``, and ``until`` when that is known.
     """
 
     pace: float | None = None  # its model's, in a turn, see ``calls.pace_of``
@@ -256,8 +256,10 @@ class Profile(models.Model):
 
     @property
     def prices(self) -> condense.Prices:
-        """The prices as the engine calculates with them, and all else that its vendor bills by."""
-        # On the server's key these are the operator's prices, or else the provider's.
+        """The prices as the engine calculates with them, and all else that its vendor bills by.
+
+        On the server's key these are the operator's prices, or else the provider's.
+        """
         prices, known = self.spec.prices_of(self.model), self.spec.find_model(self.model)
         own = condense.Prices(
             **{name: getattr(self, f"price_{name}") for name in PRICED},
@@ -269,11 +271,13 @@ class Profile(models.Model):
         return replace(prices, times=habit.get("times", {}), fees=habit.get("fees", {}))
 
     def cost_of(self, usage: condense.Usage) -> Decimal | None:
-        """Return the cost of a call in USD, None if nobody knows it."""
-        # It is unknown at a server that needs a key and has no prices, unless it reported its
-        # charge, and for a call that was not billed by its prices.
-        # What a member has the server pay for counts with its prices at least, whatever else the
-        # program ordered.
+        """Return the cost of a call in USD, None if nobody knows it.
+
+        It is unknown at a server that needs a key and has no prices, unless it reported its
+        charge, and for a call that was not billed by its prices.
+        """
+        # A member's call that the server pays for counts with its prices at least, whatever else
+        # the program ordered.
         prices = self.prices
         has_prices = prices.are_set or usage.charged is not None
         is_free = not has_prices and not self.spec.asks_key(self.reached.base_url)
@@ -282,9 +286,11 @@ class Profile(models.Model):
         return prices.cost(usage) if is_known else None
 
     def for_model(self, model: str) -> "Profile":
-        """Return a profile, not stored, of another model at the same server."""
-        # Its prices are the provider's own, if it is at the provider's own address, or if an
-        # operator has set prices for a profile that members have a copy of.
+        """Return a profile, not stored, of another model at the same server.
+
+        Its prices are the provider's own, if it is at the provider's own address, or if an
+        operator has set prices for a profile that members have a copy of.
+        """
         known = None if self.reached.base_url else self.spec.find_model(model)
         prices, other = known.prices if known else condense.Prices(), copy.copy(self)
         if self.origin_id and self.prices.are_set:

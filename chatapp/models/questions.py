@@ -79,8 +79,8 @@ class Question(Recorded):
     kind = models.CharField(max_length=10, choices=Kind)
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
     tool = fields.TextField()
-    text = fields.TextField(blank=True)
-    shown = fields.TextField(blank=True)  # for a permission, the change as it was shown
+    text = fields.TextField(blank=True)  # empty for a permission
+    shown = fields.TextField(blank=True)  # the change, for a permission
     suggestions = fields.JSONField(default=list)  # answers to a question's text
     answer = fields.TextField(blank=True)  # or the reason of a refusal
     asked_at = models.DateTimeField(default=timezone.now)
@@ -146,14 +146,14 @@ class Review(fields.Speaking, Recorded):
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
     shown = fields.TextField(blank=True)
     text = fields.TextField(blank=True)  # their replacement for the shown text
-    focus = fields.TextField(blank=True)  # to be kept by the next draft
+    focus = fields.TextField(blank=True)  # what the next draft is to keep, if it is written again
     proposal = fields.JSONField(default=dict)  # all that the engine needs to go on
-    typed = fields.JSONField(null=True)  # a ``summary`` and a ``focus`` before an answer
+    typed = fields.JSONField(null=True)  # last seen ``summary`` and ``focus`` before an answer
     answered_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
     shown_at = models.DateTimeField(default=timezone.now)
-    applies_at = models.DateTimeField(null=True)  # without an answer by then
+    applies_at = models.DateTimeField(null=True)  # if there is no answer by then
     answered_at = models.DateTimeField(null=True)
 
     objects = ReviewQuerySet.as_manager()

@@ -41,7 +41,11 @@ class RewindQuerySet(RecordedQuerySet["Rewind"]):
 
 
 class Rewind(Recorded, Hiding):
-    """The user went back to before message ``to_seq``, or set a version aside."""
+    """The user went back to before message ``to_seq``, or set a version aside.
+
+    Going to another version is a rewind of the one that is shown, which ``brings_back`` an older
+    rewind's messages.
+    """
 
     KIND = AuditEntry.Kind.REWIND
     FACTS = (
@@ -64,9 +68,9 @@ class Rewind(Recorded, Hiding):
     cause = models.CharField(max_length=12, choices=Cause, default=Cause.REWOUND)
     to_seq = models.PositiveIntegerField()
     last_seq = models.PositiveIntegerField()  # newest message then
-    root_seq = models.PositiveIntegerField(null=True)  # that all versions of one place stand for
-    version = models.PositiveIntegerField(null=True)  # number of one that was set aside
-    files_before = models.CharField(max_length=64, blank=True)  # snapshot, if files were restored
+    root_seq = models.PositiveIntegerField(null=True)  # message that a place's versions stand for
+    version = models.PositiveIntegerField(null=True)  # number of the one that was set aside
+    files_before = models.CharField(max_length=64, blank=True)  # snapshot, if they were restored
     brings_back = models.ForeignKey("self", models.SET_NULL, null=True, related_name="+")
     rewind_parent = models.UUIDField(null=True)  # a later one that took it along
     created_at = models.DateTimeField(default=timezone.now)

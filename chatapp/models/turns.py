@@ -49,8 +49,10 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return self.filter(finished_at=None)
 
     def asking(self) -> Self:
-        """Return turns that wait for a person, and have nothing to do before one answers."""
-        # A summary that applies by itself after a while is something, as is a request to stop.
+        """Return turns that wait for a person, and have nothing to do before one answers.
+
+        A summary that applies by itself after a while is something, as is a request to stop.
+        """
         asked = Q(questions__status=_PENDING)
         reviews = "condensations__reviews"
         proposed = Q(**{f"{reviews}__status": _PENDING, f"{reviews}__applies_at": None})
@@ -120,8 +122,9 @@ def claim(pk: uuid.UUID, attempt: int) -> SqlStatement:
 class Turn(fields.Speaking):
     """From one message of the user to the final reply, or a condensation by hand.
 
-    Nothing else may run meanwhile. Each process that takes it makes another ``attempt``, and writes
-    of an earlier one are refused.
+    A condensation by hand is a turn because nothing else may run meanwhile; it answers nothing.
+    Until a turn is over, it belongs to the process ``owner`` (see ``this_process``). Each process
+    that takes it makes another ``attempt``, and writes of an earlier one are refused.
     """
 
     class Status(models.TextChoices):
@@ -160,19 +163,20 @@ class Turn(fields.Speaking):
     nonce = models.UUIDField(default=uuid.uuid4)  # makes sending idempotent
     origin = models.CharField(max_length=12, choices=Origin, default=Origin.SENT)
     status = models.CharField(max_length=12, choices=Status, default=Status.QUEUED)
-    owner = models.CharField(max_length=120, blank=True)  # until it is over, see ``this_process``
+    owner = models.CharField(max_length=120, blank=True)  # "" while it waits for one
     attempt = models.PositiveIntegerField(default=1, db_default=1)
-    offered_at = models.DateTimeField(null=True)  # it waits for an owner since then
-    doing = models.CharField(max_length=12, choices=Doing, blank=True)
+    offered_at = models.DateTimeField(null=True)  # without an owner it waits since then
+    doing = models.CharField(max_length=12, choices=Doing, blank=True)  # activity with an owner
     step = models.PositiveIntegerField(default=0)  # counts the calls for an answer
     error = fields.TextField(blank=True)
     details = fields.TextField(blank=True)
     profile = models.ForeignKey(Profile, models.SET_NULL, null=True, related_name="+")
     profile_at_fault = models.BooleanField(default=False)  # key, model or address made it fail
     at_seq = models.PositiveIntegerField(default=0)  # newest message before it
-    question_seq = models.PositiveIntegerField(default=0)  # that it answers, also if it is taken up
+    question_seq = models.PositiveIntegerField(default=0)  # its own message, or the retried turn's
     last_seq = models.PositiveIntegerField(null=True)  # newest at its end
-    rewind_parent = models.UUIDField(null=True)  # that took the whole turn back
+    rewind_parent = models.UUIDField(null=True)  # rewind that took the whole turn back
+    # Time zone of the person who began it, "" if unknown.
     zone = models.CharField(max_length=64, blank=True, default="", db_default="")
     started_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True)
@@ -251,8 +255,10 @@ class Turn(fields.Speaking):
         return asks
 
     def hand_over(self) -> None:
-        """Release it to the next process that claims it; raise TurnEnded as ``hold`` does."""
-        # All that it was to store is stored. One that waits for a person waits on.
+        """Release it to the next process that claims it; raise TurnEnded as ``hold`` does.
+
+        All that it was to store is stored. One that waits for a person waits on.
+        """
         status = "CASE status WHEN 'waiting' THEN 'waiting' ELSE 'queued' END"
         change = f"owner = '', doing = '', status = {status}, offered_at = {clock()}"
         together(replace(self._changing(change), take=_unless_ended))

@@ -132,7 +132,7 @@ def tls() -> ssl.SSLContext:
 
 
 def proxy_of(url: str, guard: Guard | None = None) -> str | None:
-    """Return the environment's proxy for an address, None for one of this machine."""
+    """Return the environment's proxy for an address, None for this machine and guarded names."""
     # A proxy would look a guarded name up for itself. All clients ask here, as each library reads
     # the variables in its own way; ``NO_PROXY`` has names, addresses and networks.
     if guard and not guard.allow_private:

@@ -21,7 +21,7 @@ MOST_USD, LONGEST = 100_000, 30
 
 
 def charged_in(usage: Mapping[Any, Any]) -> Decimal | None:
-    """Return the USD that a report of usage says the call cost, None if it says nothing."""
+    """Return the USD that a report of usage says the call cost, None if it says nothing or zero."""
     # Zero says nothing: servers that do not know send it, too. With a key of the user's own at the
     # vendor behind a gateway, the vendor charges its part beside the gateway's fee.
     told = [_usd(at(usage, path), unit) for path, unit in _FIELDS]

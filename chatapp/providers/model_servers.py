@@ -48,7 +48,7 @@ class ServerReport:
     tools: bool | None = None
     images: bool | None = None
     counting: bool | None = None  # a prompt can be counted without a reply
-    failure: str = ""  # the reason
+    failure: str = ""  # why the others were not tested
 
     def find_model(self, name: str) -> ListedModel | None:
         """Return the server's entry for a model, None if it lists none."""

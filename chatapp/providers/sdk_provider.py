@@ -158,7 +158,10 @@ class StreamedReply(ABC):
 
 
 class SdkProvider(ABC):
-    """Streams replies of one model; never retries a failure on its own."""
+    """Streams replies of one model; never retries a failure on its own.
+
+    A vendor's class makes the client of its ``sdk``, writes its requests and reads its events.
+    """
 
     spec: ClassVar[ProviderSpec]
     sdk: ClassVar[ModuleType]

@@ -119,6 +119,7 @@ class ProviderSpec:
     names_conversations: bool = True  # can be asked for a title
     writes_at_once: bool = False  # needs no draft in advance
     endings: tuple[str, ...] = ()  # of addresses, which calls have by themselves
+    # Dotted path of the class that reads its requests.
     format: str = "chatapp.providers.formats:MessagesFormat"
 
     @property

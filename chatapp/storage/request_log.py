@@ -205,7 +205,7 @@ class RequestLog:
     """Stores the requests of one run's calls; each costs only its new part."""
 
     conversation_id: uuid.UUID
-    written: RecordedRun = field(default_factory=RecordedRun)  # the next one builds on it
+    written: RecordedRun = field(default_factory=RecordedRun)  # committed; the next builds on it
     _stored: dict[int, tuple[str, object]] = field(default_factory=dict)
 
     def learn(self, rows: Iterable[Message]) -> None:
@@ -278,8 +278,10 @@ class RequestLog:
         return RecordedRun(call.pk, before.length + 1, items, known, fragments)
 
     def _item(self, seq: int, sent: bytes, end: int) -> Item | None:
-        """Return a message of a request as parts of stored ones, None if that saves too little."""
-        # It may be made of all that are stored up to ``end``.
+        """Return a message of a request as parts of stored ones, None if that saves too little.
+
+        It may be made of all that are stored up to ``end``.
+        """
         if seq not in self._stored:
             return None
         if sent == plain(*self._stored[seq]):

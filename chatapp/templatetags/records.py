@@ -71,8 +71,10 @@ def _words(content: Any) -> str:
 
 
 def block_words(block: Any) -> str:
-    """Return a person's words in a block, else a file's or tool's name, else the block's type."""
-    # Thinking, ledgers and surroundings have no words.
+    """Return a person's words in a block, else a file's or tool's name, else the block's type.
+
+    Thinking, ledgers and surroundings have no words.
+    """
     match block:
         case {"beside": {"kind": "environment" | "recalled" | "forgotten"}} | {
             "type": "thinking" | "redacted_thinking"

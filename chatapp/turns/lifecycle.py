@@ -134,9 +134,9 @@ class TurnEnd:
     error: str = ""
     details: str = ""
     profile_at_fault: bool = False
-    was_put_off: bool = True  # the next condensation may begin by itself
+    was_put_off: bool = True  # a condensation was; it may begin by itself next time
     is_done: bool = False  # the next message is sent
-    request: CondenseRequest | None = None  # not carried out, so a job does it
+    request: CondenseRequest | None = None  # not carried out: a job does it
     follow: Callable[[], object] = list  # may enqueue more
 
     def looking(self) -> list[SqlStatement]:

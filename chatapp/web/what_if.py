@@ -91,12 +91,12 @@ def read_written(conversation: Conversation) -> Sequence[condense.Message]:
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """The condensations under a threshold so far, and the tokens the model would have read."""
+    """Condensations under a threshold so far, and the tokens a model would have read: estimates."""
 
     variant: Variant
     starts: CondensingPoint  # at the threshold, or at a lower limit
     followed: condense.Replayed
-    cost: Decimal | None  # of these tokens, estimated, without replies
+    cost: Decimal | None  # of these tokens, without replies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +106,10 @@ class Trial:
     variant: Variant
     so_far: Sequence[SoFar] = ()
     predicted: condense.Usage | None = None  # tokens, if a model has to be asked first
-    predicted_cost: Decimal | None = None  # USD
+    predicted_cost: Decimal | None = None  # USD of these
     reduction: condense.Reduction | None = None
     receipt: condense.Receipt = field(default_factory=condense.Receipt)
-    grounded: condense.Receipt | None = None  # statements of a summary in the hidden messages
+    grounded: condense.Receipt | None = None  # of its statements, None without a summary
     cost: Decimal | None = ZERO
     error: str = ""  # or else there is a reduction
 
@@ -264,7 +264,7 @@ class TrialCard:
     summary_html: str
     facts_kept: str
     lost: Sequence[str]
-    grounded_percent: int | None  # statements that the hidden messages have
+    grounded_percent: int | None  # share of a summary's statements that the hidden messages have
     others: Sequence[str]  # the other statements
 
 

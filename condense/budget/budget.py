@@ -148,8 +148,8 @@ class Adaptive:
     """The latest threshold that leaves room for ``turns`` more turns below the limit."""
 
     turns: float = 2  # that fit below the limit, at the rate of this conversation
-    least: float = 50  # percent at which it starts at the earliest
-    counter: TokenCounter = field(default_factory=CharacterCounter)
+    least: float = 50  # percent, the earliest point
+    counter: TokenCounter = field(default_factory=CharacterCounter)  # for uncounted messages
 
     def __call__(self, query: ThresholdQuery) -> Threshold | None:
         """Return the percentage for this growth, None before a turn is complete."""

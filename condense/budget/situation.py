@@ -56,20 +56,21 @@ class Situation:
     trigger: Trigger = Trigger.AUTO
     system: str = ""
     tools: tuple[Json, ...] = ()  # JSON specs
-    history: tuple[Message, ...] = ()  # all that is tagged, if known, also for hidden directives
+    history: tuple[Message, ...] = ()  # all tagged messages if known, for hidden directives
     automatic: bool = True  # the user's switch
     prompt: str = ""  # replaces the condensing prompt unless blank
-    focus: str = ""  # to be kept above all
+    focus: str = ""  # a manual run keeps it above all
     feedback: tuple[str, ...] = ()  # the user's verdicts on earlier summaries
     prompt_key: str = "condense"  # names the prompt if the user has none
     model: str = ""  # for a hook that chooses that prompt
     environment: Environment | None = None  # awaited text at the end of an automatic summary
-    chosen: Chosen | None = None  # the part to condense, None for all
-    rules_among: RulesAmong | None = None  # sentences that set a rule, asked in a thread
-    condensed_at: int = 0  # newest seq at the last try, 0 without one
-    undone_at: int = 0  # the same for the last one that was undone
+    chosen: Chosen | None = None  # the part that a manual run condenses, None for all
+    # Returns the sentences that set a rule without a word that says so; called in a thread.
+    rules_among: RulesAmong | None = None
+    condensed_at: int = 0  # seq of the newest message at the last try, 0 without one
+    undone_at: int = 0  # the same for the last condensation that the user undid
     may_ask: bool = True  # False after a model call failed, or was declined, in the same turn
-    in_tool_loop: bool = False  # the newest message answers calls: only the limit interrupts it
+    in_tool_loop: bool = False  # newest message answers calls: only the limit interrupts
     user: str = ""  # the caller's id, for hooks
     conversation: str = ""  # the caller's id, for hooks
 
@@ -117,14 +118,14 @@ class Verdict:
     issues: tuple[str, ...] = ()  # sentences
     score: float | None = None  # from 0 to 1, higher is better
     name: str = ""
-    rejects: bool = False  # a model's summary is written again, or the ledger's
+    rejects: bool = False  # a model's summary is written again, or replaced by the ledger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reduction:
-    """A smaller context, ready to be applied; both token counts are of the whole request.
+    """A smaller context, ready to be applied; nothing is changed until the caller does so.
 
-    Nothing is changed until the caller does so.
+    Both token counts are of the whole request, system prompt and tools included, in one unit.
     """
 
     kind: Kind
@@ -134,13 +135,13 @@ class Reduction:
     tokens_before: TokenCount
     tokens_after: TokenCount
     summary: str = ""
-    analysis: str = ""  # the model's scratch text, for the record
+    analysis: str = ""  # the model's scratch text, which nobody sends again
     prompt: str = ""  # the instruction that was sent
     usage: Usage = field(default_factory=Usage)
     cost: Decimal = Decimal(0)
     notes: tuple[str, ...] = ()  # sentences for people
     verdicts: tuple[Verdict, ...] = ()  # of validators
-    folded: Folded | None = None  # files that follow it as signatures
+    folded: Folded | None = None  # files that follow it as signatures, None if none had been read
 
     def hidden_among(self, messages: Iterable[Message]) -> list[Message]:
         """Return those of the messages that it hides, or clears results of."""
@@ -168,7 +169,7 @@ class Addition:
     blocks: tuple[Block, ...] = ()  # for the model
     notes: tuple[str, ...] = ()
     folded: Folded | None = None
-    what: str = ""  # names the blocks in a note that there was no room for them
+    what: str = ""  # names the blocks for people, in a note that there was no room
 
     def left_out(self) -> "Addition":
         """Return the addition without its blocks: only the record of files without room."""

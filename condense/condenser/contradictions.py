@@ -23,9 +23,11 @@ _ANSWER = re.compile(r"(?:```(?:json)?\s*)?(\{.*\})(?:\s*```)?", re.DOTALL)
 
 
 async def find_contradictions(made: Reduction, situation: Situation, kit: Kit) -> Verdict:
-    """Reject a summary that contradicts the facts; quote both sides."""
-    # A call that fails, and an answer in another form or with words that neither side has, are
-    # issues that reject nothing.
+    """Reject a summary that contradicts the facts; quote both sides.
+
+    A call that fails, and an answer in another form or with words that neither side has, are
+    issues that reject nothing.
+    """
     blocks = await facts_of(made.hidden_among(situation.effective), situation)
     if not (facts := "\n\n".join([block.text for block in blocks])):
         return Verdict(name=VALIDATOR_NAME)

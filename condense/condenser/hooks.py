@@ -65,16 +65,17 @@ class Hooks:
     """All hooks of a condenser, each kind called in order.
 
     ``should_condense`` is asked before the threshold decides, and answers in its place unless that
-    is None. ``before`` may change the plan or veto it, with None for "as it is". ``after`` returns
-    blocks for the model to read after the summary, or an Addition; they are left out if the context
-    would hardly shrink.
+    is None; not if automatic condensing is off, or a request is too long anyway. ``before`` may
+    change the plan, with None for "as it is", or return a Veto. ``after`` returns blocks for the
+    model to read after the summary, or an Addition to say something on record too; the blocks are
+    left out if the context would hardly shrink with them.
     """
 
     should_condense: tuple[ShouldCondense, ...] = ()
     before: tuple[Before, ...] = ()
     after: tuple[After, ...] = ()
-    validators: tuple[Validator, ...] = ()  # judge that
-    on_error: tuple[OnError, ...] = ()  # after a failed attempt; may veto the next
+    validators: tuple[Validator, ...] = ()  # judge the result that is then applied
+    on_error: tuple[OnError, ...] = ()  # after a failed attempt; may veto the next rung
     listeners: tuple[Listener, ...] = ()  # get each event, and must return at once
 
     def __add__(self, others: "Hooks") -> "Hooks":
@@ -316,16 +317,20 @@ async def is_no_refusal(_: Situation, reduction: Reduction) -> Verdict:
 
 
 async def repeats_nothing(situation: Situation, reduction: Reduction) -> Verdict:
-    """Reject a summary that repeats one phrase, or only copies the messages it replaces."""
-    # An earlier summary may be copied: the next one is asked to keep its words.
+    """Reject a summary that repeats one phrase, or only copies the messages it replaces.
+
+    An earlier summary may be copied: the next one is asked to keep its words.
+    """
     hidden = [one for one in reduction.hidden_among(situation.effective) if not one.is_summary]
     issues = await asyncio.to_thread(_repetitions, reduction.summary, hidden)
     return Verdict(name=noop("repetition"), issues=tuple(issues), rejects=bool(issues))
 
 
 async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdict:
-    """Reject a summary shorter than the ledger that comes with it for free."""
-    # The words of people and replies in a ledger do not count: they are copied whole.
+    """Reject a summary shorter than the ledger that comes with it for free.
+
+    The words of people and replies in a ledger do not count: they are copied whole.
+    """
     texts = [block.text for block in reduction.message.blocks if isinstance(block, TextBlock)]
     ledgers = [ledger for ledger in map(parse_ledger, texts) if ledger]
     facts = sum(

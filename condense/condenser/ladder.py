@@ -36,11 +36,13 @@ LADDER = (FreshStart.name, *FALLBACKS)
 class Policy:
     """The numbers for every conversation of a condenser; shares are of one, sizes in tokens."""
 
-    small_window: int = 8_000  # has no room for a summary and the work: it is truncated
-    least_progress: float = 0.1  # of each rung; OpenHands demands as much
-    distance_messages: int = 2  # new ones before the model is asked again, as in Roo Code
-    distance_share: float = 0.05  # of the window that these take, for a floor above the threshold
-    finds_contradictions: bool = False  # another call compares summaries with the hidden facts
+    small_window: int = 8_000  # a smaller one is truncated: it has no room for a summary
+    least_progress: float = 0.1  # by which each rung must lower the history, as in OpenHands
+    # An automatic run asks the model again after so many new messages (as in Roo Code) that take
+    # such a share of the window: a floor above the threshold costs no call in every turn.
+    distance_messages: int = 2
+    distance_share: float = 0.05
+    finds_contradictions: bool = False  # another call compares a model's summary with the facts
 
 
 def new_since(effective: Sequence[Message], tried: int) -> Sequence[Message] | None:

@@ -25,7 +25,7 @@ class Proposal:
     reduction: Reduction
     by_model: bool  # may be written again, and mostly changed by hand
     scale: float = 1.0  # from estimates to the unit of the reduction's sizes
-    refused: Reduction | None = None  # a model's summary that a validator rejected
+    refused: Reduction | None = None  # a model's rejected summary; a person may still use it
 
     @property
     def written(self) -> Reduction:

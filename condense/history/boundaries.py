@@ -95,8 +95,10 @@ def pair_calls(messages: Iterable[Message]) -> Pairing:
 
 
 def require_enough(effective: Sequence[Message], hidden: Sequence[Message]) -> None:
-    """Raise NothingToCondense if a summary of ``hidden`` would have nothing new."""
-    # After a condensation at least two more messages are needed, as in Roo Code.
+    """Raise NothingToCondense if a summary of ``hidden`` would have nothing new.
+
+    After a condensation at least two more messages are needed, as in Roo Code.
+    """
     condensed = bool([True for message in effective if message.is_summary])
     too_few = len(effective) < (3 if condensed else 2)
     news = [True for message in hidden if not (message.is_summary or message.is_marker)]

@@ -151,7 +151,7 @@ class Split:
     hidden: tuple[Message, ...]
     kept: tuple[Message, ...]
     unread: tuple[Message, ...]
-    keeps_first: bool = False  # the summary carries the conversation's first message
+    keeps_first: bool = False  # the summary carries the first message word for word
 
 
 def split_at(gauge: Gauge, cuts: Sequence[int] = ()) -> Split:

@@ -88,12 +88,12 @@ class SummaryRequest:
     """One request for a summary; the last text of the last message is the instruction."""
 
     system: str
-    messages: tuple[Message, ...]  # valid for the Messages API, without tools or with these
+    messages: tuple[Message, ...]  # valid for the Messages API, with tools only if ``aligned``
     max_output: int = 0  # tokens of the answer, 0 for the model's own limit
     tools: tuple[Json, ...] = ()  # JSON specs
-    aligned: bool = False  # a call of the conversation plus the instruction, for its cache
-    attempt_id: str = ""  # in the log
-    compaction: str = ""  # instruction, in no message, for the provider's own
+    aligned: bool = False  # a call of the conversation plus the instruction, to read its cache
+    attempt_id: str = ""  # of the attempt in the log
+    compaction: str = ""  # the instruction, in no message, for the provider's own compaction
     is_check: bool = False  # compares a summary with facts
 
 
@@ -222,9 +222,9 @@ class Kit:
     new_id: Callable[[], str] = lambda: str(uuid.uuid4())  # fresh at each call
     on_text: OnText = ignore  # gets the summary as it is written
     bill: Bill = field(default_factory=Bill)  # every model call goes on it
-    is_enough: Callable[[Reduction], bool] = lambda _: True  # hides enough, if it could hide more
-    lacking: tuple[str, ...] = ()  # faults of an earlier summary, one sentence each
-    loop: asyncio.AbstractEventLoop | None = None  # of the model, if given
+    is_enough: Callable[[Reduction], bool] = lambda _: True  # True if this hides enough
+    lacking: tuple[str, ...] = ()  # faults of this attempt's rejected summary, one sentence each
+    loop: asyncio.AbstractEventLoop | None = None  # on which the model is called, if given
 
 
 async def transcribe(request: SummaryRequest, kit: Kit) -> Transcription:

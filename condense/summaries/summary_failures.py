@@ -47,8 +47,10 @@ _SCALARS = (str, bytes, bool, int, float, type(None))
 
 
 def is_context_overflow(error: object) -> bool:
-    """Return True if an exception, error body or reply reports an exceeded context window."""
-    # Never true for a rate limit that waiting helps, nor for one parameter's range.
+    """Return True if an exception, error body or reply reports an exceeded context window.
+
+    Never true for a rate limit that waiting helps, nor for one parameter's range.
+    """
     facts = _gather(error)
     codes, texts, status = facts.codes, facts.texts, next(iter(facts.statuses), MISSING)
     rates = [found.groups() for found in _found("never_passes", texts)]

@@ -60,9 +60,11 @@ Piece = tuple[Part, int]
 def without_old_images(
     hidden: Sequence[Message], effective: Sequence[Message]
 ) -> tuple[Message, ...]:
-    """Return a part of a history without the images before the newest prompt of the whole."""
-    # The replies describe them, and together they may weigh more than a call can carry. Those after
-    # the last words of a reply stay, also those from tools.
+    """Return a part of a history without the images before the newest prompt of the whole.
+
+    Those after the last words of a reply stay, also those from tools.
+    """
+    # The replies describe the others, and together they may weigh more than a call can carry.
     start = next((at for at, one in enumerate(effective) if one.id == hidden[0].id), None)
     # Messages that are hidden already stand before all visible ones.
     seen = (*hidden, *effective) if start is None else effective[start:]
@@ -156,8 +158,10 @@ class WrittenSummary:
 
 
 def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:
-    """Return messages with tool calls and results as text, and without reasoning."""
-    # Surroundings and recalled passages are left out: they are nobody's words.
+    """Return messages with tool calls and results as text, and without reasoning.
+
+    Surroundings and recalled passages are left out: they are nobody's words.
+    """
     said = [lasting for one in messages if (lasting := one.lasting).blocks]
     if not [True for one in said for block in one.blocks if not isinstance(block, TextBlock)]:
         return tuple(said)

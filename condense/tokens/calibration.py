@@ -39,7 +39,8 @@ class Calibration:
 
     The slope is the ratio of the tokenizers; the constant is the vendor's addition to every
     request. They are drawn towards 1 and 0 until reports say otherwise, the latest ones weigh most,
-    and outliers hardly anything.
+    and outliers hardly anything. The tokens of ``media`` (images and PDFs, see
+    ``condense.count_media``) are the same for every tokenizer.
     """
 
     MEMORY: ClassVar[int] = 16

@@ -75,8 +75,10 @@ def built_in(text: str) -> tuple[str, str]:
 
 
 def own_commands(conversation: Conversation) -> dict[str, SlashCommand]:
-    """Return the commands of the owner and of the workspace, by name."""
-    # No command replaces a built-in one, and no command of the workspace one of the owner's.
+    """Return the commands of the owner and of the workspace, by name.
+
+    No command replaces a built-in one, and no command of the workspace one of the owner's.
+    """
     found = commands_in(Workspace(folder_of(conversation)))
     allowed = {one.name: one for one in found if one.name not in RESERVED}
     return allowed | saved_commands(conversation.owner)

@@ -29,7 +29,7 @@ class CondenseScope:
 
     first: int
     last: int = 0
-    call: str = ""  # only its result, if it was made by message ``first``
+    call: str = ""  # only the result of this call, which message ``first`` makes
     again: bool = False  # message ``first`` is a summary, to be written from all its originals
 
     def to_json(self) -> dict[str, Any]:

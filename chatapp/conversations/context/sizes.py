@@ -77,9 +77,9 @@ class Scale:
 
     overhead: int  # estimate of system prompt and tools, used if nothing was measured
     calibration: condense.Calibration = field(default_factory=condense.Calibration)
-    measured_tokens: int | None = None  # of these and all messages up to ``measured_seq``
+    measured_tokens: int | None = None  # of prompt, tools and messages to ``measured_seq``
     measured_seq: int = 0
-    reply: str = ""  # the provider's name for the last one of its model
+    reply: str = ""  # the provider's name for the last one that its model wrote
 
     @classmethod
     def read(

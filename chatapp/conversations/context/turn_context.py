@@ -292,7 +292,7 @@ class TurnContext(TurnSettings):
     turn: Turn
     question: condense.Message | None = None  # began it, unless it took the place of another
     request: CondenseRequest = NO_REQUEST  # of a turn that only condenses
-    zone: str = ""  # of the person who said something last, "" if unknown
+    zone: str = ""  # time zone of the last person who wrote, "" if unknown
     requests: CondenseRequests = field(default_factory=CondenseRequests, compare=False, repr=False)
 
     @property

@@ -101,9 +101,11 @@ def _shared() -> set[str]:
 
 
 def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[str, ToolPolicy]:
-    """Return the decisions about tools by name: the conversation's, else the profile's."""
-    # Agents change no files that several users see, and members use no tools that operators deny. A
-    # tool of an MCP server that changed since its owner saw it is asked about.
+    """Return the decisions about tools by name: the conversation's, else the profile's.
+
+    Agents change no files that several users see, and members use no tools that operators deny. A
+    tool of an MCP server that changed since its owner saw it is asked about.
+    """
     own = conversation.tool_policies if conversation else {}
     specs = specs_for(profile.mcp_servers)
     decided = {**profile.tool_policies, **own}.items()

@@ -163,9 +163,11 @@ class AbandonedJobs:
         self._missing: set[int] = set()
 
     async def look(self, there: App, own: Collection[int], running: Collection[int]) -> None:
-        """Requeue the jobs of workers that are gone."""
-        # Of this process' ``own`` ones the jobs are known that are ``running``. Any other was
-        # handed out to a call that never received it, because its connection broke just then.
+        """Requeue the jobs of workers that are gone.
+
+        Of this process' ``own`` ones the jobs are known that are ``running``. Any other was
+        handed out to a call that never received it, because its connection broke just then.
+        """
         found = await there.connector.execute_query_all_async(
             _ABANDONED, new=NEW, own=[*own], running=[*running]
         )

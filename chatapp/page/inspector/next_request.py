@@ -34,8 +34,8 @@ class NextRequest:
     model: str
     hiders: Sequence[AttemptWords]  # records that hide something of the conversation
     rewound: str  # counts the messages that rewinds have set aside
-    cached: int  # should be in the provider's cache
-    cached_until: datetime | None  # None if no time is known
+    cached: int  # first tokens, which should be in the provider's cache
+    cached_until: datetime | None  # about then, None if no time is known
     starts: sizes.CondensingPoint  # the size at which it is condensed
 
     @property

@@ -72,8 +72,8 @@ class Sized:
     tokens: int
     made: bool  # the engine wrote it, or part of it
     seq: int = 0
-    pinned: frozenset[str] = frozenset()  # texts that are no part of the talk
-    ranks: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    pinned: frozenset[str] = frozenset()  # rules and passages, no part of the talk
+    ranks: Mapping[str, Sequence[int]] = field(default_factory=dict)  # of recalled ones, by text
 
 
 def pinned_texts(blocks: Iterable[condense.Block]) -> frozenset[str]:

@@ -38,12 +38,12 @@ class SendMessage:
 
     text: str
     nonce: uuid.UUID  # makes a repeated send harmless
-    replaces: int | None = None  # seq of a message that this is an edit of
+    replaces: int | None = None  # seq of the user's message that this is an edit of
     attachments: tuple[uuid.UUID, ...] = ()  # ids of its files
     queued: bool = False  # it may wait while a turn runs
     literal: bool = False  # no commands or paths
     zone: str = ""  # time zone of its sender's browser
-    drops: tuple[int, ...] = ()  # places of blocks that are not copied from that
+    drops: tuple[int, ...] = ()  # places of blocks that are not copied from the replaced one
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,8 +224,8 @@ class CondensingStatus:
     tokens_written: int = 0
     awaited: bool = False  # it begins after the step
     draft: str | None = None  # the summary so far if somebody is to review it
-    review: int = 0  # its key
-    shown: str = ""  # its HTML
+    review: int = 0  # the review's key
+    shown: str = ""  # the review's HTML
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,7 @@ class ReviewLine:
     who: str  # answered
     lines: Sequence[tuple[str, str]] = ()  # changed by them
     cut: bool = False
-    typed: str = ""  # until it was stopped
+    typed: str = ""  # before it was stopped without an answer
 
 
 def review_lines(attempt: Condensation) -> list[ReviewLine]:
@@ -182,7 +182,7 @@ class PartCost:
 class Record(AttemptWords):
     """An attempt with its decision, its tries, its calls and its result."""
 
-    decision: str
+    decision: str  # the numbers that it was based on
     distance: str  # counts since the condensation before
     rungs: Sequence[AttemptLine]  # its tries and itself
     calls: Sequence[ModelCall]

@@ -61,7 +61,7 @@ class FilePart:
     size: int | None  # bytes
     pages: int | None  # of a PDF
     mentioned: bool = False  # by the words: comes and goes with them
-    is_folder: bool = False
+    is_folder: bool = False  # the text is a folder's list of files
     kind: ClassVar[str] = "file"
 
 
@@ -110,7 +110,7 @@ class ThoughtPart:
     """A thought."""
 
     text: str = ""  # "" if the provider keeps it
-    seconds: int | None = None  # None while it goes on
+    seconds: int | None = None  # None while it goes on, or if unknown
     since: float | None = None  # Unix seconds, while it goes on
     id: str = ""  # element of the page, while it goes on
     kind: ClassVar[str] = "thought"

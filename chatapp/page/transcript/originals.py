@@ -37,7 +37,7 @@ _ENDS = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A hidden message."""
+    """A hidden message's row, with its tokens."""
 
     row: Row
     tokens: int

@@ -69,14 +69,17 @@ class MessagePart:
 
 @dataclass(slots=True)
 class CopyEntry:
-    """A message, or a condensation."""
+    """A message, or a condensation.
+
+    A recalled passage has its entry's ``seq`` or 0, and no text where that entry leaves some out.
+    """
 
     role: str
     seq: int
     at: datetime
     parts: list[MessagePart] = field(default_factory=list)
     attempt: Condensation | None = None  # of a condensation
-    recalled: RecalledPart | None = None  # with the ``seq`` of their entries, or 0
+    recalled: RecalledPart | None = None
     shows_cost: bool = False  # it is a copy for its owner
 
     @property

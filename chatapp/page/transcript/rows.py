@@ -144,7 +144,7 @@ class MessageRow(RowPlace):
     editable: bool = False
     rewindable: bool = False
     pinned: bool = False  # kept word for word
-    pinned_tokens: int = 0
+    pinned_tokens: int = 0  # that this takes
     pinnable: bool = False  # it is visible
     continuable: bool = False  # the last one, if it is cut
     repeatable: bool = False
@@ -173,15 +173,15 @@ class CondensationRow(RowPlace, AttemptWords):
 
     words: KindWords  # name its kind
     undoable: bool
-    fits: bool  # the originals would
-    undoable_below: bool  # with the later ones that stand on it
+    fits: bool  # the originals do, once it is undone
+    undoable_below: bool  # later ones stand on it, and are undone too
     redoable: bool
     redone_with: int  # number of those undone at the same time
     rewritable: bool
     slim: bool  # one line, as it hides no messages
     hidden_by: HiddenBy | None
     nudges: bool  # a person's first one: look into it
-    named_window: int | None = None  # the provider's, if smaller than the profile's
+    named_window: int | None = None  # the provider's in a refusal, if smaller than the profile's
     template: ClassVar[str] = "chat/rows/condensation.html"
 
 
@@ -204,7 +204,7 @@ class TurnRow(RowPlace):
     reason: str
     failed: bool
     figures: TurnFigures | None  # that no message shows
-    commands: tuple[str, ...] = ()  # while it is the last turn
+    commands: tuple[str, ...] = ()  # "turn.retry" and "turn.continue", of the last turn only
     template: ClassVar[str] = "chat/rows/turn.html"
 
 

@@ -133,9 +133,11 @@ def _seen(messages: Sequence[condense.Message]) -> str:
 
 
 def told_in(message: condense.Message) -> Iterator[tuple[str, str]]:
-    """Yield each text of a message with its author: the model, the user or an earlier summary."""
-    # A request that a summary repeats is the user's; the words that the engine puts before a
-    # summary are left out.
+    """Yield each text of a message with its author: the model, the user or an earlier summary.
+
+    A request that a summary repeats is the user's; the words that the engine puts before a
+    summary are left out.
+    """
     if message.role == "assistant":
         if message.text.strip():
             yield ME, message.text

@@ -153,7 +153,7 @@ class Chat(Transcript):
 
     def _link(self) -> _Node:
         """Put each message behind its parent, the oldest first; return the one that all follow."""
-        # A circle begins with its oldest. Without its parent, one follows the one before it.
+        # A circle begins with its oldest. An orphan follows the message before it in the file.
         root = _Node("", [])
         nodes = sorted(self._nodes.values(), key=lambda one: dated(one.at, "at").get("at", ""))
         for node in nodes:

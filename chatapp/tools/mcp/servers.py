@@ -55,12 +55,13 @@ class Way(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """An MCP server; after a change but of its ``key``, connections are made anew."""
+    """An MCP server; after a change of any other field than ``key``, connections are made anew."""
 
     key: int  # its identity
     name: str
     way: Way
     address: str  # a URL or a command
+    # Headers of a URL, variables of a command.
     secrets: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def hide(self, text: str) -> str:

@@ -78,7 +78,7 @@ def _home(
 @signed_in("POST")
 def create_conversation(request: UserRequest) -> HttpResponse:
     """Start a conversation; a prompt given is sent by its page as soon as it is open."""
-    # Without the field it starts empty; an empty one is refused. A refused form stays.
+    # Without the field it starts empty; an empty one is refused. A refused form stays on the page.
     prompt, attached = request.POST.get("prompt", "").strip(), request.POST.getlist("attachments")
     try:
         return _begin(request, prompt, attached)
