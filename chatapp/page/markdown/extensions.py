@@ -82,7 +82,9 @@ def show_unused(state: StateCore) -> None:
             while unused and unused[0][0] == last:
                 last = unused.popleft()[1]
             text = Token("inline", "", 0, level=1, children=[])
-            text.content = "\n".join([line.lstrip(" \t>") for line in lines[first:last]])
+            told = [line.lstrip(" \t>") for line in lines[first:last]]
+            # Else the name would be a link to its own address.
+            text.content = "\n".join([re.sub(r"^\[", r"\\[", line) for line in told])
             made += [Token("paragraph_open", "p", 1), text, Token("paragraph_close", "p", -1)]
         made.append(token)
     state.tokens = made[:-1]

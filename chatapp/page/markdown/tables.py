@@ -35,7 +35,9 @@ def keep_beyond(state: StateCore) -> None:
     for place, token in enumerate(state.tokens if beyond else ()):
         cell = state.tokens[place - 2]
         if token.type == "tr_close" and cell.map and cell.map[0] in beyond:
-            cell.content = "|".join([cell.content, *beyond[cell.map[0]]]).strip()
+            rest = "|".join(["", *beyond[cell.map[0]]])
+            # The parser has taken the blanks at the end of the last one.
+            cell.content = f"{cell.content}{' ' * rest[1:2].isspace()}{rest}".strip()
 
 
 def _cells_in(row: str) -> list[str]:

@@ -239,10 +239,11 @@ def test_a_table_scrolls_in_a_box_of_its_own() -> None:
 def test_a_cell_without_a_column_is_in_the_last_one_of_its_row() -> None:
     """As where a type's bar is taken for the end of a cell; in a list and a quote too."""
     for before in ("", "> ", "- "):
-        rows = ["| a | b |", "|---|---|", "| 1 | `str|None` | three |", "| 4 |", "| 5 | 6 |"]
+        rows = ["| a | b |", "|---|---|", "| 1 | `str|None` | three |", "| 4 |", "| 5 | 6 | 7 |"]
         later = "  " if before == "- " else before
         html = render_markdown(before + f"\n{later}".join(rows))
         assert "<code>str|None</code> | three</td>" in html
+        assert "<td>6 | 7</td>" in html
         assert html.count("<td") == 6
 
 
@@ -251,7 +252,7 @@ def test_an_address_that_no_link_names_is_text() -> None:
     sources = '[1]: https://a.example/x "One"\n[2]: https://b.example\n'
     html = render_markdown(f"Sources:\n\n{sources}\nThat is all.")
     assert html.index("https://a.example/x<") < html.index("https://b.example<")
-    assert html.index("https://b.example<") < html.index("That is all.")
+    assert html.index("[2]: <a ") < html.index("https://b.example<") < html.index("That is all.")
     html = render_markdown(f"See [the first][1].\n\n{sources}")
     assert ("https://a.example/x<" in html, "https://b.example<" in html) == (False, True)
 
