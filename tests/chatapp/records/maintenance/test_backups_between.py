@@ -91,7 +91,7 @@ def test_a_backup_goes_back_to_postgresql_in_place_of_what_is_there(
     file = str(on_postgresql.data / "backup.tar.gz")
     on_postgresql.run("backup", file, "--with-key")
     on_postgresql.run("import_transcript", str(on_postgresql.data / "session.json"))
-    (on_postgresql.data / WORKSPACES).mkdir()
+    (on_postgresql.data / WORKSPACES / "1").mkdir(parents=True)
     with used(on_postgresql):
         refused = on_postgresql.refusal("restore", file, "--replace")
     assert "is in use by process 42@web1" in refused
