@@ -73,8 +73,11 @@ def show_unused(state: StateCore) -> None:
         return
     lines = state.src.split("\n")
     used = {normalizeReference(one) for one in _NAMED.findall(state.src)}
-    given = state.env.get("references", {}).items()
-    unused = deque(sorted([one["map"] for name, one in given if name not in used]))
+    given, again = state.env.get("references", {}), state.env.get("duplicate_refs", ())
+    left = [one for name, one in given.items() if name not in used]
+    # The first address of a name is the one that its links lead to.
+    left += [one for one in again if one["href"] != given[one["label"]]["href"]]
+    unused = deque(sorted([one["map"] for one in left]))
     made, end = list[Token](), Token("", "", 0, map=[len(lines), 0])
     for token in [*state.tokens, end]:
         while unused and token.map and not token.level and token.map[0] >= unused[0][0]:
@@ -82,7 +85,9 @@ def show_unused(state: StateCore) -> None:
             while unused and unused[0][0] == last:
                 last = unused.popleft()[1]
             text = Token("inline", "", 0, level=1, children=[])
-            text.content = "\n".join([line.lstrip(" \t>") for line in lines[first:last]])
+            told = [line.lstrip(" \t>") for line in lines[first:last]]
+            # Else the name would be a link to its own address.
+            text.content = "\n".join([re.sub(r"^\[", r"\\[", line) for line in told])
             made += [Token("paragraph_open", "p", 1), text, Token("paragraph_close", "p", -1)]
         made.append(token)
     state.tokens = made[:-1]
