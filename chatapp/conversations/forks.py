@@ -68,7 +68,7 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
     Raises Refused for an unknown message, one whose tools still run, a full disk, and a workspace
     that the owner may not read any more.
     """
-    pk = uuid.uuid4()
+    pk, most = uuid.uuid4(), LONGEST_TITLE - 20
     workspace_of(conversation, make=False)
     with _outputs_linked(conversation, pk), lock(conversation, keeps_pins=False) as origin:
         there = origin.messages.filter(seq=seq).first()
@@ -77,10 +77,11 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
         rows = _as_it_was(origin, there)
         if not rows:
             raise Refused(_("There is nothing before this to fork from."))
+        title = origin.title if len(origin.title) <= most else f"{origin.title[: most - 1]}…"
         copy = Conversation.objects.create(
             pk=pk,
             **{name: getattr(origin, name) for name in _ALIKE},
-            title=origin.title and _("{title} (fork)", title=origin.title[: LONGEST_TITLE - 20]),
+            title=title and _("{title} (fork)", title=title),
             workspace=origin.workspace or origin.pk.hex,
             last_seq=max(row.seq for row in rows),
         )

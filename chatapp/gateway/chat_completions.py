@@ -5,7 +5,7 @@ from chatapp.providers.openai.reply import OpenAIReply
 from chatapp.records.importers.chat_completions import Messages
 from chatapp.records.transfer.source_texts import fields, joined, listed
 
-_OF_THE_SYSTEM = {"system", "developer"}
+_OF_THE_SYSTEM = ("system", "developer")
 
 
 def _read(body: Json) -> RequestFacts:

@@ -28,10 +28,11 @@ class _ResponsesTranscript(Rollout):
     @override
     def take(self, index: int, item: Any, /) -> None:
         told = {"type": "message", **fields(item)}
-        if told["type"] in {"compaction", "item_reference", "reasoning"}:
-            blocks = [*blocks_in([item])] if told["type"] == "reasoning" else [told]
+        kind, role = str(told["type"]), str(told.get("role"))
+        if kind in {"compaction", "item_reference", "reasoning"}:
+            blocks = [*blocks_in([item])] if kind == "reasoning" else [told]
             self.say(role="assistant", blocks=blocks, joins=True)
-        elif told["type"] == "message" or told.get("role") not in {"developer", "system"}:
+        elif kind == "message" or role not in {"developer", "system"}:
             super().take(index, {"type": "response_item", "payload": told})
 
 

@@ -81,7 +81,8 @@ def run(workspace: Workspace, arguments: Arguments) -> str:
         if entry.kind == "file" and any(wanted):
             _search(pattern, workspace, path, used)
     if used.unread:
-        notes.append(f"[{used.unread:,} folders can't be read or lie too deep: not searched.]")
+        said = "can't be read, lie too deep or have too many entries: not all searched"
+        notes.append(f"[{used.unread:,} folders {said}.]")
     if used.skipped:
         notes.append(f"[{used.skipped:,} files are no text or too large and were not searched.]")
     if used.stopped:

@@ -80,7 +80,7 @@ class FolderEntry:
     path: str  # from the workspace
     kind: str  # "file", "folder", "link" or "other"
     size: int  # bytes
-    closed: bool = False  # a folder that was not walked
+    closed: bool = False  # a folder, or the rest of one, that was not walked
 
 
 class Workspace:
@@ -247,6 +247,7 @@ def open_in(folder: int, name: str) -> int:
 def _walk(folder: int, path: str, depth: int, without: _Without) -> Iterator[FolderEntry]:
     with os.scandir(folder) as scan:
         names = sorted([one.name for one in itertools.islice(scan, MAX_ENTRIES)])
+        is_cut = next(scan, None) is not None
     for name in names:
         inner = f"{path}/{_written(name)}" if path else _written(name)
         try:
@@ -268,6 +269,8 @@ def _walk(folder: int, path: str, depth: int, without: _Without) -> Iterator[Fol
                 yield from _walk(found, inner, depth - 1, without)
             finally:
                 os.close(found)
+    if is_cut:
+        yield FolderEntry(f"{path}/…".lstrip("/"), "folder", 0, closed=True)
 
 
 @contextlib.contextmanager

@@ -73,8 +73,11 @@ def show_unused(state: StateCore) -> None:
         return
     lines = state.src.split("\n")
     used = {normalizeReference(one) for one in _NAMED.findall(state.src)}
-    given = state.env.get("references", {}).items()
-    unused = deque(sorted([one["map"] for name, one in given if name not in used]))
+    given, again = state.env.get("references", {}), state.env.get("duplicate_refs", ())
+    left = [one for name, one in given.items() if name not in used]
+    # The first address of a name is the one that its links lead to.
+    left += [one for one in again if one["href"] != given[one["label"]]["href"]]
+    unused = deque(sorted([one["map"] for one in left]))
     made, end = list[Token](), Token("", "", 0, map=[len(lines), 0])
     for token in [*state.tokens, end]:
         while unused and token.map and not token.level and token.map[0] >= unused[0][0]:

@@ -203,7 +203,9 @@ class AnthropicReply(StreamedReply):
         before, parts = self.usage, listed(usage.get("iterations"))
         # A summary that the API has made on its way is in no total, and may be all there is.
         apart = [self._tokens(one) for one in parts if one.get("type") == "compaction"]
-        used = [self._tokens(usage, before), *apart]
+        own = self._tokens(usage, before)
+        # Some servers report the prompt at the start, and zeros at the end.
+        used = [own if own.prompt or apart else replace(before, output=own.output), *apart]
         first, *others = [one for one in used if one.prompt] or used
         foreign = Counter([str(kind) for one in parts if (kind := one.get("type")) not in _OWN])
         searches = usage.get("server_tool_use")

@@ -43,6 +43,7 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _THINKING = ("thinking", "redacted_thinking")
 _KEYWORDS = ("type", "description", "properties", "required", "items", "enum")
 _CHOICES = ("anyOf", "oneOf", "allOf")
+MOST_REFERENCES = 50  # of one schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,28 +120,38 @@ class OpenAIRequestWriter(Learning):
 
 def _tool(spec: ToolSpec, traits: OpenAITraits) -> dict[str, Any]:
     schema = dict(spec.input_schema)
+    if traits.plain_schemas:
+        defined = {**_mapping(schema.get("definitions")), **_mapping(schema.get("$defs"))}
+        schema = _plain_schema(schema, defined, iter(range(MOST_REFERENCES)))
     function = {
         "name": fit_name(spec.name),
         "description": spec.description,
-        "parameters": _plain_schema(schema) if traits.plain_schemas else schema,
+        "parameters": schema,
     }
     return {"type": "function", "function": function}
 
 
-def _plain_schema(schema: Any) -> Any:
+def _plain_schema(schema: Any, defined: Json, spare: Iterator[int]) -> Any:
     """Return a schema with the keywords that every server knows; of choices, the first.
 
-    One that is no object, such as True for anything, becomes an empty one.
+    A reference becomes the schema that it names, while there are ``spare`` ones. One in a circle,
+    and a schema that is no object, such as True for anything, become empty.
     """
     schema = _mapping(schema)
-    choices = chain.from_iterable(listed(schema.get(name)) for name in _CHOICES)
-    chosen: Json = next((dict(one) for one in choices if one.get("type") != "null"), {})
-    kept = {name: one for name, one in {**chosen, **schema}.items() if name in _KEYWORDS}
+    choices = map(_mapping, chain.from_iterable(listed(schema.get(name)) for name in _CHOICES))
+    schema = {**next((one for one in choices if one.get("type") != "null"), {}), **schema}
+    kept = {name: one for name, one in schema.items() if name in _KEYWORDS}
     if isinstance(kinds := kept.get("type"), list):
         kept["type"] = next((one for one in kinds if one != "null"), "string")
-    for name, one in kept.get("properties", {}).items():
-        kept["properties"] = {**kept["properties"], name: _plain_schema(one)}
-    return {**kept, "items": _plain_schema(kept["items"])} if "items" in kept else kept
+    for name, one in _mapping(kept.get("properties")).items():
+        kept["properties"] = {**kept["properties"], name: _plain_schema(one, defined, spare)}
+    if "items" in kept:
+        kept["items"] = _plain_schema(kept["items"], defined, spare)
+    name = str(schema.get("$ref")).rpartition("/")[2]
+    if name in defined and next(spare, None) is not None:
+        others = {key: one for key, one in defined.items() if key != name}
+        return {**_plain_schema(defined[name], others, spare), **kept}
+    return kept
 
 
 def to_chat(message: condense.Message, traits: OpenAITraits, origin: str = "") -> list[Json]:

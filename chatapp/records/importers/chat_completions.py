@@ -51,18 +51,29 @@ class Messages(transcripts.Transcript):
                 else:
                     self.refuse(index, LOST)
             case {"role": "tool" | "function", **answer}:
-                result = {"type": "tool_result", **answer, "id": answer.get("tool_call_id")}
-                self._say(index, "user", [result])
+                # Older forms of the API, and other servers, have no ids.
+                tool = answer.get("name") or answer.get("tool_name")
+                asked = answer.get("tool_call_id") or self._asked(tool)
+                self._say(index, "user", [{"type": "tool_result", **answer, "id": asked}])
             case {"role": "user" | "assistant" as role, **said}:
                 content = said.get("content") or said.get("refusal")
                 content = content or fields(said.get("audio")).get("transcript")
                 thought = said.get("reasoning_content") or said.get("reasoning")
                 calls = [*listed(said.get("tool_calls")), said.get("function_call")]
-                told = [{"type": "function", "function": one} | one for one in calls if one]
+                told = [
+                    {"type": "function", "function": one} | one for one in map(fields, calls) if one
+                ]
                 parts = listed(content) or [content] * bool(content)
                 self._say(index, role, [{"type": "thinking", "text": thought}, *parts, *told])
             case _:
                 self.refuse(index, noop("This is no message of this form."))
+
+    def _asked(self, tool: Any) -> str | None:
+        """Return the id of the first call that has no result yet, of this tool if it is known."""
+        blocks = [one for said in self.messages[-2:] for one in said["content"]]
+        answered = {one.get("tool_use_id") for one in blocks}
+        calls = [one for one in blocks if one["type"] == "tool_use" and one["id"] not in answered]
+        return next((one["id"] for one in calls if tool in (None, one["name"])), None)
 
     def _say(self, index: int, role: str, parts: list[Any]) -> None:
         odd = list[Any]()

@@ -19,7 +19,7 @@ from chatapp.web.forms.preferences import (
     strategy_choices,
 )
 
-MOST_THRESHOLDS = 4
+MOST_THRESHOLDS, UP_TO_FOUR = 4, _("Up to four, as in “60, 80”.")
 # Separates the parts of a button's value.
 CHOICE_SEPARATOR = "|"
 _NUMBERS = re.compile(r"[0-9]{1,3}(?:[\s,;]+[0-9]{1,3})*")
@@ -43,9 +43,7 @@ class WhatIfForm(forms.Form):
     strategies = forms.MultipleChoiceField(
         label=_("Methods"), choices=tried_strategies, widget=forms.CheckboxSelectMultiple
     )
-    thresholds = forms.CharField(
-        label=_("Thresholds (%)"), max_length=40, help_text=_("Up to four, as in “60, 80”.")
-    )
+    thresholds = forms.CharField(label=_("Thresholds (%)"), max_length=40, help_text=UP_TO_FOUR)
     writer = forms.ModelChoiceField(
         Profile.objects.none(), label=_("Summaries by"), empty_label=None, required=False
     )
@@ -72,7 +70,9 @@ class WhatIfForm(forms.Form):
         numbers = [*dict.fromkeys(map(int, re.findall(r"[0-9]+", text)))]
         if not all(condense.MIN_THRESHOLD <= one <= condense.MAX_THRESHOLD for one in numbers):
             raise forms.ValidationError(VALUE_OUT_OF_RANGE)
-        return numbers[:MOST_THRESHOLDS]
+        if len(numbers) > MOST_THRESHOLDS:
+            raise forms.ValidationError(UP_TO_FOUR)
+        return numbers
 
     def clean_prompt(self) -> str:
         """Return the entered prompt, "" for the default one."""

@@ -192,6 +192,13 @@ def test_a_fork_is_whole_or_none_where_a_disk_has_no_links(
     assert {one.name for one in outputs.parent.iterdir()} == {outputs.name, copy.pk.hex}
 
 
+def test_a_long_title_is_cut_with_a_sign(conversation: Conversation, say: Say) -> None:
+    """The name of a fork says that it is one."""
+    Conversation.objects.filter(pk=conversation.pk).update(title="x" * 200)
+    say("user", "Hello.")
+    assert fork(Conversation.objects.get(pk=conversation.pk), 1).title == f"{'x' * 179}… (fork)"
+
+
 def test_a_message_is_in_the_fork_column_by_column_what_it_is(conversation: Conversation) -> None:
     """But for keys, and for what belongs to the original: turns, and what was set aside."""
     talk(conversation, "Where is north?", "Up, and")

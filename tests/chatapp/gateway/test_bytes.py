@@ -72,6 +72,11 @@ BODIES = {
     "deep": b'{"messages":' + b"[" * 3_000 + b"]" * 3_000 + b"}",
 }
 ODD_TOOLS = b'{"model":"gpt-6.1-sol","input":[{"tools":[[]]}, 5],"tools":[[],1,null,{"type":[2]}]}'
+ODD_KINDS = {
+    "/v1/responses": b'{"model":"gpt-6.1-sol","input":[{"type":[]},{"type":{},"role":[]}]}',
+    "/v1/chat/completions": b'{"model":"gpt-6.1-sol","messages":[{"role":[]},'
+    b'{"role":"assistant","tool_calls":["x",5]}]}',
+}
 ENCODED = {
     "gzip": gzip.compress(BODIES["a talk"]),
     "zstd": zstd.compress(BODIES["a talk"], 3),
@@ -115,8 +120,12 @@ async def test_every_body_arrives_as_it_was_sent_and_is_on_record_so(
         assert answer.body == STREAM
     upstream.script.append(Script([STREAM]))
     await visit("/v1/responses", token, ODD_TOOLS)
-    assert upstream.bodies == [*BODIES.values(), *ENCODED.values(), ODD_TOOLS]
-    assert await recorded() == [*BODIES.values(), *[BODIES["a talk"]] * len(ENCODED), ODD_TOOLS]
+    for path, body in ODD_KINDS.items():
+        upstream.script.append(Script([STREAM]))
+        await visit(path, token, body)
+    odd = [ODD_TOOLS, *ODD_KINDS.values()]
+    assert upstream.bodies == [*BODIES.values(), *ENCODED.values(), *odd]
+    assert await recorded() == [*BODIES.values(), *[BODIES["a talk"]] * len(ENCODED), *odd]
     assert "without what it says" not in caplog.text
     assert all(b"sk-test" in head and token.encode() not in head for head in upstream.heads)
     assert b"POST /v1/messages?beta=true HTTP/1.1" in upstream.heads[0]

@@ -75,6 +75,19 @@ HOSTILE: list[object] = [
 ]
 
 
+def test_zeros_at_the_end_do_not_replace_the_prompt_of_the_start() -> None:
+    """Some servers count the prompt at the start alone."""
+    reply_ = AnthropicReply()
+    start = {"input_tokens": 70, "cache_read_input_tokens": 30, "output_tokens": 1}
+    end = dict.fromkeys(start, 0) | {"output_tokens": 9}
+    for told in (
+        {"type": "message_start", "message": {"usage": start}},
+        {"type": "message_delta", "usage": end},
+    ):
+        assert [*reply_.take(told)]
+    assert reply_.usage == condense.Usage(input=70, cache_read=30, output=9)
+
+
 async def test_an_event_that_is_not_as_documented_is_passed_over(
     claude: AnthropicProvider, standin: Standin
 ) -> None:

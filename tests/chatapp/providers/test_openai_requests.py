@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import condense
 from chatapp.agent.errors import ContextOverflow
-from chatapp.agent.ports import Model
+from chatapp.agent.ports import Model, ToolSpec
 from chatapp.providers.openai.provider import OpenAIProvider
 from chatapp.providers.openai.reply import OpenAIReply
 from chatapp.providers.openai.request import ERROR, OpenAIRequestWriter, OpenAITraits, to_chat
@@ -98,6 +98,32 @@ LACKS: list[tuple[int, Any, str]] = [
     (500, {"error": {"message": "image input is not supported - provide the mmproj"}}, "images"),
     (404, {"error": {"message": "No endpoints found that support image input"}}, "images"),
 ]
+
+
+def test_a_plain_schema_has_what_its_references_name() -> None:
+    """Optional models and lists of them keep their fields; a circle of them has an end."""
+    any_of = [True, {"type": "null"}]
+    fields = {"name": {"type": "string"}, "next": {"$ref": "#/$defs/Node"}}
+    node = {"type": "object", "properties": fields}
+    schema = {
+        "type": "object",
+        "$defs": {"Node": node, "Either": {"anyOf": [{"$ref": "#/$defs/Node"}]}},
+        "properties": {
+            "one": {"anyOf": [{"$ref": "#/$defs/Either"}, {"type": "null"}], "description": "One."},
+            "all": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
+            "odd": {"$ref": "#/$defs/Gone", "anyOf": any_of},
+            **{f"n{number}": {"$ref": "#/$defs/Node"} for number in range(99)},
+        },
+    }
+    url = "https://generativelanguage.googleapis.com/v1beta/openai"
+    writer = OpenAIRequestWriter(Model("m", 9_000, 50), url=url)
+    sent = writer.write(request("Hi", tools=(ToolSpec("look", "Looks.", schema),)))
+    given = json.loads(sent.body)["tools"][0]["function"]["parameters"]
+    plain = {"type": "object", "properties": {"name": {"type": "string"}, "next": {}}}
+    assert given["properties"]["one"] == {**plain, "description": "One."}
+    assert given["properties"]["all"] == {"type": "array", "items": plain}
+    assert given["properties"]["odd"] == given["properties"]["n98"] == {}
+    assert b"$ref" not in sent.body
 
 
 async def test_what_a_server_lacks_is_left_out_of_the_next_request(standin: Standin) -> None:

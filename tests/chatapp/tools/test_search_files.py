@@ -9,8 +9,10 @@ import pytest
 from chatapp.agent.errors import ToolError
 from chatapp.tools import search_files
 from chatapp.tools.search_files import MAX_FOUND_CHARS, MAX_MATCHES, Arguments
-from chatapp.tools.workspace import MAX_FOLDER_DEPTH, Workspace
+from chatapp.tools.workspace import MAX_ENTRIES, MAX_FOLDER_DEPTH, Workspace
 from tests.growth import LARGE, LINEAR, SMALL, assert_cheap
+
+UNREAD = "[1 folders can't be read, lie too deep or have too many entries: not all searched.]"
 
 
 def run(root: Path, pattern: str, path: str = ".", glob: str | None = None) -> str:
@@ -91,7 +93,15 @@ def test_files_that_are_no_text_are_counted(root: Path) -> None:
     (root / "node_modules").mkdir()
     root.joinpath(*["deep"] * (MAX_FOLDER_DEPTH + 1)).mkdir(parents=True)
     found = run(root, "omega")
-    assert "[1 folders can't be read or lie too deep: not searched.]" in found
+    assert UNREAD in found
+
+
+@pytest.mark.rare
+def test_a_folder_of_too_many_entries_is_named(root: Path) -> None:
+    """Not every file was looked at, so that no match means nothing."""
+    for number in range(MAX_ENTRIES + 1):
+        (root / str(number)).touch()
+    assert UNREAD in run(root, "x", glob="none")
 
 
 @pytest.mark.parametrize(

@@ -255,6 +255,9 @@ def test_an_address_that_no_link_names_is_text() -> None:
     assert html.index("[2]: <a ") < html.index("https://b.example<") < html.index("That is all.")
     html = render_markdown(f"See [the first][1].\n\n{sources}")
     assert ("https://a.example/x<" in html, "https://b.example<" in html) == (False, True)
+    # A second list may begin with the same number, which then leads to the first one's address.
+    html = render_markdown("See [1].\n\n[1]: https://a.example\n\nSee [1].\n\n" + sources)
+    assert ("https://a.example<" in html, "https://a.example/x<" in html) == (False, True)
 
 
 def test_a_link_says_where_it_leads_unless_its_text_does() -> None:

@@ -199,6 +199,32 @@ def test_chat_messages_become_blocks(alice: User, tmp_path: Path) -> None:
     assert made.source.problems == []
 
 
+def test_a_result_without_an_id_belongs_to_its_tools_first_open_call(
+    alice: User, tmp_path: Path
+) -> None:
+    """The API's older form has no ids, and other servers name the tool or nothing."""
+    names = ["ls", "pwd", "ls"]
+    talk = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "function_call": {"name": "ls", "arguments": "{}"}},
+        {"role": "function", "name": "ls", "content": "a"},
+        {"role": "assistant", "tool_calls": [{"function": {"name": name}} for name in names]},
+        {"role": "tool", "tool_name": "pwd", "content": "b"},
+        {"role": "tool", "tool_name": "ls", "content": "c"},
+        {"role": "tool", "content": "d"},
+    ]
+    made = load(write(tmp_path, "a.jsonl", lines(talk)), alice)
+    blocks = [block for row in made.messages.order_by("seq") for block in row.content]
+    calls = [(one["id"], one["name"]) for one in blocks if one["type"] == "tool_use"]
+    said = {one["tool_use_id"]: one["content"] for one in blocks if "tool_use_id" in one}
+    assert [(name, said[key]) for key, name in calls] == [
+        ("ls", "a"),
+        ("ls", "c"),
+        ("pwd", "b"),
+        ("ls", "d"),
+    ]
+
+
 def test_a_session_has_its_summary_and_its_calls_on_record(alice: User, tmp_path: Path) -> None:
     """A reply that came in parts is one; what a subagent said is named as not used."""
     talk = load(write(tmp_path, "a.jsonl", lines(SESSION)), alice)

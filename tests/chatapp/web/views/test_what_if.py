@@ -121,6 +121,16 @@ def test_what_is_used_from_now_on_is_in_the_settings(
     assert (preferences.strategy, preferences.clear_tool_output) == ("ledger", True)
 
 
+def test_more_thresholds_than_are_compared_are_refused(
+    conversation: Conversation, browser: Client
+) -> None:
+    """Nothing that was entered is left out silently."""
+    talk(conversation, 2)
+    answer = compare(browser, conversation, thresholds="50 60 70 80 90")
+    assert answer.context["form"].errors == {"thresholds": ["Up to four, as in “60, 80”."]}
+    assert not compare(browser, conversation, thresholds="50 60 70 80 80").context["form"].errors
+
+
 def test_a_profile_with_a_threshold_of_its_own_gets_the_new_one(
     conversation: Conversation, alice: User, bob: User, browser: Client
 ) -> None:
