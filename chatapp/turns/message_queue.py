@@ -115,7 +115,8 @@ def state_of(conversation: Conversation, nonce: uuid.UUID) -> str:
 def change_queued(*, conversation: Conversation, nonce: uuid.UUID, text: str) -> None:
     """Change the text of a queued message; refused once it was sent or removed."""
     row = find_queued(conversation, nonce)
-    check_message(text, alone=not (row and row.attachments))
+    if row:
+        check_message(text, alone=not row.attachments)
     if row is None or not conversation.queued.waiting().filter(pk=row.pk).update(text=text):
         raise Refused(_("This message is no longer waiting: it was sent or removed."))
 

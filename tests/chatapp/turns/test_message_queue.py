@@ -281,3 +281,9 @@ def test_a_message_that_is_known_is_not_queued_again(conversation: Conversation)
     assert turn.nonce
     assert message_queue.queue_message(conversation, SendMessage("Which?", turn.nonce))
     assert not QueuedMessage.objects.exists()
+
+
+def test_a_change_that_comes_too_late_is_told_so(conversation: Conversation) -> None:
+    """Also where only the message's files were to stay: it was sent with them."""
+    with pytest.raises(errors.Refused, match=GONE):
+        message_queue.change_queued(conversation=conversation, nonce=uuid.uuid4(), text="")
