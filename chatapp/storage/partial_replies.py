@@ -134,7 +134,13 @@ class PartialReplyWriter:
         """
         if kept := self._open.get(call.pk):
             return kept[0]()
-        return PartialReply(json.loads(read_draft(call)), call.usage)
+        try:
+            blocks = json.loads(read_draft(call))
+        except ValueError:
+            # Else the call could never be closed, and until then no turn begins after a start.
+            log.exception("the draft of call %s is damaged, and is left out", call.pk)
+            blocks = []
+        return PartialReply(blocks, call.usage)
 
     def forget(self, number: int) -> None:
         """Store nothing more of a call, which is closed; callable from any thread."""

@@ -48,13 +48,16 @@ def queue_message(
     """Queue a message while a turn runs or is about to; return False if none does any more.
 
     It may also wait ``for_others``: its sender's turns in other conversations, while these are as
-    many as allowed at once. Refused if too many wait.
+    many as allowed at once. Refused if too many wait. A message that is known changes nothing.
     """
     check_message(command.text, alone=not command.attachments)
     with transaction.atomic():
         # A turn ends under the same lock, and looks at the queue then.
         Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
-        is_idle = state_of(conversation, command.nonce) == "idle"
+        state = state_of(conversation, command.nonce)
+        if state == "known":
+            return True
+        is_idle = state == "idle"
         if is_idle and not (for_others and _are_too_many(conversation)):
             return False
         find_attachments(conversation.owner, command.attachments, conversation.answering)
@@ -66,7 +69,7 @@ def queue_message(
             "zone": command.zone,
             "is_next": is_idle,
         }
-        conversation.queued.get_or_create(nonce=command.nonce, defaults=columns)
+        conversation.queued.create(nonce=command.nonce, **columns)
     return True
 
 
@@ -112,7 +115,8 @@ def state_of(conversation: Conversation, nonce: uuid.UUID) -> str:
 def change_queued(*, conversation: Conversation, nonce: uuid.UUID, text: str) -> None:
     """Change the text of a queued message; refused once it was sent or removed."""
     row = find_queued(conversation, nonce)
-    check_message(text, alone=not (row and row.attachments))
+    if row:
+        check_message(text, alone=not row.attachments)
     if row is None or not conversation.queued.waiting().filter(pk=row.pk).update(text=text):
         raise Refused(_("This message is no longer waiting: it was sent or removed."))
 

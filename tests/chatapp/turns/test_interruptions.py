@@ -304,3 +304,15 @@ def test_a_process_takes_over_what_waits_in_another_that_is_gone(
     (run,) = crash_recovery.recover().taken
     assert (run.turn, run.turn.owner, run.turn.attempt) == (turn, this_process(), 2)
     assert crash_recovery.recover().found == 0
+
+
+def test_a_damaged_draft_keeps_no_call_open(conversation: Conversation) -> None:
+    """Neither its turn nor a call for a title, which a start closes before any turn begins."""
+    turn = ask(conversation)
+    for columns in ({"turn": turn}, {"purpose": "title"}):
+        call = ModelCall.objects.create(conversation=conversation, **columns)
+        call.pieces.create(at=0, text="[damaged")
+    elsewhere(turn)
+    assert crash_recovery.recover().closed == {conversation.pk}
+    crash_recovery.close_left()
+    assert {one.status for one in ModelCall.objects.all()} == {ModelCall.Status.INTERRUPTED}

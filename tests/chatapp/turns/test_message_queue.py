@@ -268,3 +268,22 @@ def test_nothing_is_queued_where_nothing_runs(conversation: Conversation) -> Non
     end(ask(conversation))
     assert not message_queue.queue_message(conversation, command)
     assert not QueuedMessage.objects.exists()
+
+
+def test_a_message_that_is_known_is_not_queued_again(conversation: Conversation) -> None:
+    """A page sends it again after a lost connection: it is in the full queue, or was sent."""
+    turn = ask(conversation)
+    commands = [SendMessage("Again", uuid.uuid4()) for _ in range(MOST_QUEUED)]
+    for command in commands:
+        assert message_queue.queue_message(conversation, command)
+    assert message_queue.queue_message(conversation, commands[-1])
+    QueuedMessage.objects.all().delete()
+    assert turn.nonce
+    assert message_queue.queue_message(conversation, SendMessage("Which?", turn.nonce))
+    assert not QueuedMessage.objects.exists()
+
+
+def test_a_change_that_comes_too_late_is_told_so(conversation: Conversation) -> None:
+    """Also where only the message's files were to stay: it was sent with them."""
+    with pytest.raises(errors.Refused, match=GONE):
+        message_queue.change_queued(conversation=conversation, nonce=uuid.uuid4(), text="")
