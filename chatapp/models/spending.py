@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from chatapp.models.conversations import Conversation
 from chatapp.models.database import SqlStatement, StatementFunction
 from chatapp.models.fields import UsdSum
 from chatapp.models.preferences import Preferences
-from chatapp.project.sentences import money
+from chatapp.project.sentences import SIGNIFICANT_DIGITS, money
 from condense import noop
 
 # From this share on pages say how much of a spending limit is spent.
@@ -74,6 +74,13 @@ class Spending(Spent):
     def percent(self) -> int:
         """The share that is spent, rounded down; all of a limit that is nothing."""
         return int(100 * self.spent / self.limit) if self.limit else 100
+
+    @property
+    def shown(self) -> Decimal:
+        """``spent``, rounded down where it would read as all of the limit, and is not."""
+        digit = Decimal(1).scaleb(min(-2, self.spent.adjusted() - SIGNIFICANT_DIGITS + 1))
+        is_all = self.spent.quantize(digit) >= self.limit and not self.is_over
+        return self.spent.quantize(digit, ROUND_DOWN) if is_all else self.spent
 
     @property
     def is_near(self) -> bool:
@@ -215,7 +222,8 @@ def check_spending(pk: uuid.UUID, limits: Limits | None = None) -> None:
 
 def tell(one: Spending) -> str:
     """Return an English sentence on the spending under a limit, and on the way out at 100 %."""
-    figures = {"percent": one.percent / 100, "spent": money(one.spent), "limit": money(one.limit)}
+    spent, limit = money(one.shown), money(one.limit)
+    figures = {"percent": one.percent / 100, "spent": spent, "limit": limit}
     said = _words(one).format(**figures)
     if not one.unpriced:
         return said

@@ -145,6 +145,21 @@ def test_a_limit_is_near_from_80_percent_and_spent_at_100(
     assert (one.is_near, one.is_over, one.percent) == (near, over, percent)
 
 
+@pytest.mark.parametrize(
+    ("limit", "spent", "said"),
+    [
+        ("10", "9.996", "$9.99 of $10.00"),
+        ("10", "10.004", "$10.00 of $10.00"),
+        ("0.05", "0.04996", "$0.0499 of $0.05"),
+        ("0.05", "0.0496", "$0.0496 of $0.05"),
+    ],
+)
+def test_what_is_left_of_a_limit_is_not_rounded_away(limit: str, spent: str, said: str) -> None:
+    """Nobody is told that all is spent while turns go on."""
+    one = Spending(scope=LimitScope.MONTH, limit=Decimal(limit), spent=Decimal(spent))
+    assert said in tell(one)
+
+
 Start = Callable[[Conversation], object]
 STARTS: dict[str, Start] = {
     "send": ask,
