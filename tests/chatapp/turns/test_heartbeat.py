@@ -78,7 +78,7 @@ async def test_a_turn_that_cannot_be_closed_keeps_no_other_one_open(
         other = elsewhere(ask(start_conversation(owner=alice)))
         turn = elsewhere(ask(conversation))
         damaged = ModelCall.objects.create(
-            conversation=conversation, turn=turn, purpose="chat", usage_measured=False, draft="["
+            conversation=conversation, turn=turn, purpose="chat", usage_measured=False, draft="7"
         )
         return turn, other, damaged
 

@@ -238,7 +238,7 @@ def test_what_a_process_works_on_that_lives_is_left_alone(conversation: Conversa
 def test_a_turn_whose_record_is_damaged_is_looked_at_again(conversation: Conversation) -> None:
     """What was closed or taken over with it is not forgotten for that."""
     call_of(elsewhere(ask(conversation)))
-    ModelCall.objects.update(draft="[")
+    ModelCall.objects.update(draft="7")
     for _ in range(2):
         done = crash_recovery.recover()
         assert (done.found, done.closed) == (1, set())
