@@ -77,7 +77,7 @@ class Spending(Spent):
 
     @property
     def shown(self) -> Decimal:
-        """``spent``, rounded down where it would read as all of the limit, and is not."""
+        """``spent``, rounded down if it would read as all of the limit, and is not."""
         digit = Decimal(1).scaleb(min(-2, self.spent.adjusted() - SIGNIFICANT_DIGITS + 1))
         is_all = self.spent.quantize(digit) >= self.limit and not self.is_over
         return self.spent.quantize(digit, ROUND_DOWN) if is_all else self.spent
