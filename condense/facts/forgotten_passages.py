@@ -203,8 +203,8 @@ def _without(
             case ToolUseBlock():
                 yield replace(block, input=cut(block.input))
             case ToolResultBlock(_, content):
-                parts = isinstance(content, tuple) and tuple(_without(content, cut, passages))
-                inner = parts or cut(content)
+                has_parts = isinstance(content, tuple)
+                inner = tuple(_without(content, cut, passages)) if has_parts else cut(content)
                 yield replace(block, content=inner, extra=_marks(block.extra, cut, passages))
             case OpaqueBlock(data):
                 told = {name: cut(data[name]) for name in ("thinking", "content") if name in data}

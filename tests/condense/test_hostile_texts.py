@@ -7,6 +7,7 @@ import pytest
 
 import condense
 from condense import Message, TextBlock, ToolResultBlock, ToolUseBlock
+from condense.facts.rules import own_sentences
 from condense.folded_files.files_read import files_read
 from condense.summaries.summarizer import parse_summary
 from condense.summaries.summary_failures import describe
@@ -100,6 +101,7 @@ DOORS: dict[str, Callable[[str], object]] = {
     "ledger of words": lambda text: condense.ledger(said(text)),
     "ledger of work": lambda text: condense.ledger(worked(text)),
     "ledger of answers": lambda text: condense.ledger(answered(text)),
+    "own_sentences": lambda text: [*own_sentences(text)],
     "receipt of words": lambda text: condense.receipt(said(text), text),
     "receipt of work": lambda text: condense.receipt(worked(text), text[::-1]),
     "sources_of": lambda text: condense.sources_of(text, said(text)),
@@ -126,6 +128,13 @@ def test_reading_takes_time_in_proportion_to_the_length(hostile: Hostile) -> Non
     for name, door in DOORS.items():
         # A vocabulary and caches of the processor make long texts dearer; a square would be 64.
         assert_cheap(partial(door, large), partial(door, small), 24, name)
+
+
+@pytest.mark.parametrize("blanks", ["\t", " \n"], ids=ascii)
+def test_a_message_of_blanks_is_read_in_proportion(blanks: str) -> None:
+    """Many patterns of other people's words begin or end with some."""
+    few, many = blanks * FEW, blanks * 8 * FEW
+    assert_cheap(lambda: [*own_sentences(many)], lambda: [*own_sentences(few)], 24, "own_sentences")
 
 
 def test_names_of_the_same_words_are_looked_up_in_proportion() -> None:
