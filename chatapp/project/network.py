@@ -4,7 +4,7 @@ import asyncio
 import re
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -254,24 +254,3 @@ def _reason(cause: BaseException) -> str | None:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return _CERTIFICATES.get(cause.verify_code, NOT_TRUSTED)
     return next((said for kinds, said in _REASONS if isinstance(cause, kinds)), None)
-
-
-@dataclass(eq=False)
-class CountedBody(httpx2.AsyncByteStream):
-    """A body up to the ``most`` bytes that a server may send; ``refuse`` makes its error."""
-
-    inner: httpx2.AsyncByteStream
-    most: int
-    refuse: Callable[[], Exception]
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self.inner:
-            size += len(chunk)
-            if size > self.most:
-                raise self.refuse()
-            yield chunk
-
-    async def aclose(self) -> None:
-        """Close the body."""
-        await self.inner.aclose()

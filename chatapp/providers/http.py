@@ -17,6 +17,7 @@ import httpx2
 
 from chatapp.agent import async_tasks
 from chatapp.project.network import PinnedTransport, tls
+from chatapp.providers.request_bytes import MOST_BYTES
 
 # Seconds for which a line is kept that nobody uses: no server known ends one sooner than after 5,
 # and what it ends at the moment of a call makes that fail.
@@ -33,9 +34,8 @@ UNCONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 MANY = 50
 # With its first reads a stream tells its beginning and the first word, for which somebody waits.
 FIRST_READS = 3
-# Bytes of a reply, of anything else that is asked for, and of an error, unpacked: a small packed
-# body could be of any size. The longest replies have some 80 MB of events.
-LARGEST_REPLY, LARGEST_ANSWER, LARGEST_ERROR = 256 << 20, 16 << 20, 1 << 20
+# Bytes of what is no reply, and of an error, unpacked: a small packed body could be of any size.
+LARGEST_ANSWER, LARGEST_ERROR = 16 << 20, 1 << 20
 _PACKING = {"content-encoding", "content-length"}
 
 
@@ -75,7 +75,7 @@ class _Body(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         is_error, is_asked = self.answer.is_error, self.answer.request.method == "GET"
-        left = LARGEST_ERROR if is_error else LARGEST_ANSWER if is_asked else LARGEST_REPLY
+        left = LARGEST_ERROR if is_error else LARGEST_ANSWER if is_asked else MOST_BYTES
         async for chunk in self.answer.aiter_bytes():
             left -= len(chunk)
             if left < 0 and not is_error:

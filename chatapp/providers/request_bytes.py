@@ -17,9 +17,9 @@ from chatapp.agent.events import SentRequest
 from chatapp.providers.call_errors import ErrorEvent, error_in
 
 DONE = "[DONE]"
-# Bytes of one answer, several times the longest of any model; and those of an event that are read
+# Bytes of one reply: the longest have some 80 MB of events; and those of an event that are read
 # again for free while it is incomplete.
-MOST_BYTES, FREE_BYTES = 256 * 1024 * 1024, 1_000_000
+MOST_BYTES, FREE_BYTES = 256 << 20, 1_000_000
 # Seconds for the end of a body whose reply is whole.
 ENDING = 0.5
 _BARE = re.compile(rb"\s*(?:\{|\[\s*(?:\{|$)|\[DONE\])")

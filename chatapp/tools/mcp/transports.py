@@ -8,7 +8,8 @@ import asyncio
 import contextlib
 import os
 import shlex
-from functools import partial
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from chatapp.agent.errors import ServerFailed
-from chatapp.project.network import AddressRefused, CountedBody, Guard
+from chatapp.project.network import AddressRefused, Guard
 from chatapp.tools.long_outputs import plain
 from chatapp.tools.mcp.servers import MAX_ANSWER, MAX_MESSAGE, TOO_MUCH, Server
 from chatapp.tools.shell import SUPERVISOR_SECONDS, clear_up, start_supervised
@@ -91,11 +92,31 @@ class WebTransport:
         # A stream is many messages, anything else one, which is read at once.
         kind = response.headers.get("content-type", "").lower()
         most = MAX_ANSWER if kind.startswith("text/event-stream") else MAX_MESSAGE
-        response.stream = CountedBody(response.stream, most, partial(self._refuse, TOO_MUCH))
+        response.stream = _Counted(response.stream, most, self._refuse)
 
     def _refuse(self, problem: str) -> ServerFailed:
         self.problem = problem
         return ServerFailed(problem)
+
+
+@dataclass(eq=False)
+class _Counted(httpx2.AsyncByteStream):
+    """A body up to the most that a server may send."""
+
+    inner: httpx2.AsyncByteStream
+    most: int
+    refuse: Callable[[str], ServerFailed]
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self.inner:
+            size += len(chunk)
+            if size > self.most:
+                raise self.refuse(TOO_MUCH)
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
 
 
 class CommandTransport:
