@@ -191,7 +191,7 @@ Cleared = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """The tags of a message, whose parents hide it, and those of a summary or marker."""
+    """The tags of a message, with the parents that hide it, and of a summary or marker."""
 
     condense_id: str | None = None  # of a summary
     condense_parent: str | None = None

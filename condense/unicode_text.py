@@ -41,7 +41,7 @@ def upright(name: str) -> str:
 
 
 def with_unseen(text: str) -> str:
-    """Return text in which characters that nobody sees stand as JSON writes them."""
+    """Return text with its unseen characters written as escapes, as in JSON."""
     return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 

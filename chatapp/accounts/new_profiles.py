@@ -32,7 +32,7 @@ class ConnectionResult:
 
 
 def connect(profile: Profile) -> ConnectionResult:
-    """Store a profile whose server answers; its model is the usual one unless it names another."""
+    """Store a profile if its server answers, with the model it names or else the usual one."""
     # A key is tested by a short request; without one, a list of models is enough.
     report = asyncio.run(list_models(accounts.provider_to_try(profile)))
     if report.key is False and not profile.has_key:

@@ -32,7 +32,7 @@ EXCHANGE = 2
 
 
 def find_end(request: GatewayRequest) -> Conversation | None:
-    """Return the conversation in which a history ends, None if another one has its beginning.
+    """Return the conversation with a history's end, None if another one has its beginning.
 
     Hold no lock: it is compared with many messages.
     """

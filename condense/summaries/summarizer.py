@@ -131,7 +131,7 @@ class CutChunk:
 
 @dataclass(frozen=True, slots=True)
 class CompactionChunk:
-    """The provider's own compaction, whose text was yielded too: to be sent first, unchanged."""
+    """The provider's own compaction, to be sent first, unchanged; its text was yielded too."""
 
     block: Json  # may also name the ``model``, so that it is sent to no other
 

@@ -1,4 +1,4 @@
-"""Tables whose rows have other numbers of cells than their heads."""
+"""Tables with uneven rows: more or fewer cells than in their heads."""
 
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block.table import escapedSplit, getLine

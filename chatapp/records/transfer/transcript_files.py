@@ -273,7 +273,7 @@ def too_long(most: int) -> str:
 
 @dataclass(frozen=True)
 class Sample:
-    """The beginning of a file or a folder, by which its format is recognised."""
+    """The beginning of a file or a folder, to recognise its format."""
 
     names: frozenset[str]  # of the files
     head: str = ""  # the text up to the first items
