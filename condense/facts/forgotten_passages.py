@@ -203,9 +203,12 @@ def _without(
             case ToolUseBlock():
                 yield replace(block, input=cut(block.input))
             case ToolResultBlock(_, content):
-                has_parts = isinstance(content, tuple)
-                inner = tuple(_without(content, cut, passages)) if has_parts else cut(content)
-                yield replace(block, content=inner, extra=_marks(block.extra, cut, passages))
+                extra = _marks(block.extra, cut, passages)
+                if isinstance(content, tuple):
+                    inner = tuple(_without(content, cut, passages))
+                    yield replace(block, content=inner, extra=extra)
+                else:
+                    yield replace(block, content=cut(content), extra=extra)
             case OpaqueBlock(data):
                 told = {name: cut(data[name]) for name in ("thinking", "content") if name in data}
                 yield OpaqueBlock({**data, **told})

@@ -218,3 +218,11 @@ def forgotten_of(texts: list[str], request: str) -> dict[int, list[str]]:
     index = condense.MemoryRecall([condense.Message("user", one) for one in texts])
     ((what, _sentence),) = condense.find_forget_requests(request)
     return condense.find_meant(index, what, lambda numbers: {at: texts[at] for at in numbers})
+
+
+def test_a_result_without_parts_stays_one() -> None:
+    """A message is compared with others by its blocks."""
+    result = condense.ToolResultBlock("t", ())
+    message = condense.Message("user", (result, condense.ToolResultBlock("u", "At noon.")))
+    left = condense.without_forgotten(message, ["At noon."])
+    assert left.blocks == (result, condense.ToolResultBlock("u", "[…]"))
