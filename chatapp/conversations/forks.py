@@ -17,6 +17,7 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Q
+from django.utils.text import Truncator
 
 import condense
 from chatapp.agent.annotated_blocks import forgotten_by
@@ -77,7 +78,7 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
         rows = _as_it_was(origin, there)
         if not rows:
             raise Refused(_("There is nothing before this to fork from."))
-        title = origin.title if len(origin.title) <= most else f"{origin.title[: most - 1]}…"
+        title = Truncator(origin.title).chars(most)
         copy = Conversation.objects.create(
             pk=pk,
             **{name: getattr(origin, name) for name in _ALIKE},

@@ -28,10 +28,8 @@ _SHORT = re.compile(
     r"|[Uu]l|[Nn]r|[Tt]el|Cad|Sok|Mah|ca|bzw|[\u0423\u0443]л|пер|кв|корп|тел|डॉ"
     r"|(?:[aAiI]m|[dD](?:e[mnrs]|ie|as)|[vV]om|[zZ]u[mr]|[aA]b|[bB]is|[sS]eit) \d{1,2})\.\Z"
 )
-_SHORT_CHARS, _MONTH = (
-    8,
-    re.compile(r"\d\. ?(?:J[aäu]n|Feb|M(?:ärz|ai)|Apr|Jul|Aug|Sep|O[kc]t|Nov|De[zc])"),
-)
+_SHORT_CHARS = 8
+_MONTH = re.compile(r"\d\. ?(?:J[aäu]n|Feb|M(?:ärz|ai)|Apr|Jul|Aug|Sep|O[kc]t|Nov|De[zc])")
 _ESCAPED = re.compile(r"(?<!\\)\\++[nrt]")
 # The literal in front is looked for at the speed of a plain search.
 _APART = re.compile(r" (?=[%‰€$£°])(?<=\d )")
